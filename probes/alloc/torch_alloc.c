@@ -10,18 +10,11 @@
  * (3) The number of bytes given back is not known: 0.
  * (4) What it takes from malloc() is this memory once more, so that the probe malloc passes it. */
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "common/memory_events.h"
 #include "common/probe.h"
 #include "common/real_function.h"
 #include "common/watch.h"
-
-#define ALLOCATOR     "c10::alloc_cpu"
-#define NO_GENERATION UINT32_MAX
-#define COST_BATCHES  9
-#define COST_EVENTS   64
 
 typedef void *alloc_function(size_t bytes);
 typedef void free_function(void *address);
@@ -32,53 +25,12 @@ TACHO_EXPORT free_function _ZN3c108free_cpuEPv;
 static struct real_function real_alloc = REAL_FUNCTION_INIT("_ZN3c109alloc_cpuEm");
 static struct real_function real_free = REAL_FUNCTION_INIT("_ZN3c108free_cpuEPv");
 
-/* Classes of this thread, and the process of a line of forks in which they were looked up: each tells
- * its own trace what a record costs. */
-struct classes {
-	uint32_t generation;
-	uint32_t alloc, free;
-};
+const struct memory_source memory_source = { .allocator = "c10::alloc_cpu", .probe = "alloc" };
 
-static _Thread_local struct classes classes __attribute__((tls_model("initial-exec"))) = {
-	.generation = NO_GENERATION,
-};
-
-static uint64_t alloc_ps, free_ps; /* what a record costs; 0: not measured */
-
-static void tell_costs(void)
+static void write_record(enum trace_kind kind, const void *address, size_t bytes)
 {
-	if (alloc_ps)
-		tacho_cost(TRACE_KIND_ALLOC, "alloc", alloc_ps);
-	if (free_ps)
-		tacho_cost(TRACE_KIND_FREE, "alloc", free_ps);
-}
-
-static void declare_classes(void)
-{
-	bool is_forked = classes.generation != NO_GENERATION;
-
-	classes.generation = tacho_generation();
-	classes.alloc = tacho_class(TRACE_KIND_ALLOC, ALLOCATOR, strlen(ALLOCATOR));
-	classes.free = tacho_class(TRACE_KIND_FREE, ALLOCATOR, strlen(ALLOCATOR));
-	if (is_forked)
-		tell_costs();
-}
-
-static inline void write_record(enum trace_kind kind, void *address, size_t bytes)
-{
-	struct record_memory *record;
-
-	if ((!tacho_is_recording_all() && !tacho_writer.scratch) || tacho_writer.is_inside)
-		return;
-	if (TACHO_UNLIKELY(classes.generation != tacho_generation()))
-		declare_classes();
-	record = tacho_record_begin(kind == TRACE_KIND_ALLOC ? classes.alloc : classes.free,
-				    sizeof(*record));
-	if (!record)
-		return;
-	record->address = (uint64_t)(uintptr_t)address;
-	record->bytes = bytes;
-	tacho_record_commit(record);
+	if ((tacho_is_recording_all() || tacho_writer.scratch) && !tacho_writer.is_inside)
+		memory_events_write(kind, address, bytes);
 }
 
 static void come_out(uint32_t **is_inside)
@@ -127,48 +79,11 @@ void _ZN3c108free_cpuEPv(void *address)
 		call_free(real, address);
 }
 
-/* --- what it costs ------------------------------------------------------------------------ */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-static uint64_t median_cost_ps(enum trace_kind kind)
-{
-	uint64_t batches[COST_BATCHES];
-
-	for (int batch = 0; batch < COST_BATCHES; batch++) {
-		uint64_t start_ns = now_ns();
-
-		for (int i = 0; i < COST_EVENTS; i++)
-			write_record(kind, &batches[batch], sizeof(batches));
-		batches[batch] = (now_ns() - start_ns) * 1000 / COST_EVENTS;
-	}
-	qsort(batches, COST_BATCHES, sizeof(*batches), compare_u64);
-	return batches[COST_BATCHES / 2];
-}
-
 static void allocator_appeared(const char *path, uintptr_t base_address)
 {
 	(void)path;
 	(void)base_address;
-	if (tacho_is_partial() || !tacho_scratch_begin(1 << 13))
-		return;
-	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
-	free_ps = median_cost_ps(TRACE_KIND_FREE);
-	tacho_scratch_end();
-	tell_costs();
+	memory_events_measure(write_record);
 }
 
 static void __attribute__((constructor)) start(void)

@@ -17,16 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memory_events.h"
 #include "common/probe.h"
 
-#define ALLOCATOR      "malloc"
-#define NO_GENERATION  UINT32_MAX
 #define DEFAULT_MIN    4096u
 #define ROOM_BYTES     65536u
 #define ROOM_ALIGNMENT 16u
 #define MAX_PAGE_BYTES 65536u
-#define COST_BATCHES   9
-#define COST_EVENTS    64
 
 /* Each interposed function: its type, then its name. */
 #define EACH_FUNCTION(FUNCTION)                                                                    \
@@ -109,54 +106,17 @@ static inline bool is_known(void)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Classes of this thread, and the process of a line of forks in which they were looked up. */
-struct classes {
-	uint32_t generation;
-	uint32_t alloc, free;
-};
-
-static _Thread_local struct classes classes __attribute__((tls_model("initial-exec"))) = {
-	.generation = NO_GENERATION,
-};
+const struct memory_source memory_source = { .allocator = "malloc", .probe = "malloc" };
 
 static size_t min_bytes = DEFAULT_MIN;
-static uint64_t alloc_ps, free_ps; /* what a record costs; 0: not measured */
-
-static void tell_costs(void)
-{
-	if (alloc_ps)
-		tacho_cost(TRACE_KIND_ALLOC, "malloc", alloc_ps);
-	if (free_ps)
-		tacho_cost(TRACE_KIND_FREE, "malloc", free_ps);
-}
-
-static void declare_classes(void)
-{
-	bool is_forked = classes.generation != NO_GENERATION;
-
-	classes.generation = tacho_generation();
-	classes.alloc = tacho_class(TRACE_KIND_ALLOC, ALLOCATOR, strlen(ALLOCATOR));
-	classes.free = tacho_class(TRACE_KIND_FREE, ALLOCATOR, strlen(ALLOCATOR));
-	if (is_forked)
-		tell_costs();
-}
 
 /* What the agent allocates for the record finds is_inside and is not recorded. */
 static void write_record(enum trace_kind kind, const void *address, size_t bytes)
 {
-	struct record_memory *record;
 	int cause = errno;
 
 	tacho_writer.is_inside++;
-	if (TACHO_UNLIKELY(classes.generation != tacho_generation()))
-		declare_classes();
-	record = tacho_record_begin(kind == TRACE_KIND_ALLOC ? classes.alloc : classes.free,
-				    sizeof(*record));
-	if (record) {
-		record->address = (uint64_t)(uintptr_t)address;
-		record->bytes = bytes;
-		tacho_record_commit(record);
-	}
+	memory_events_write(kind, address, bytes);
 	tacho_writer.is_inside--;
 	errno = cause;
 }
@@ -327,37 +287,7 @@ TACHO_EXPORT void *pvalloc(size_t bytes)
 	return address;
 }
 
-/* --- what it costs -------------------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-static uint64_t median_cost_ps(enum trace_kind kind)
-{
-	uint64_t batches[COST_BATCHES];
-
-	for (int batch = 0; batch < COST_BATCHES; batch++) {
-		uint64_t start_ns = now_ns();
-
-		for (int i = 0; i < COST_EVENTS; i++)
-			write_record(kind, &batches[batch], sizeof(batches));
-		batches[batch] = (now_ns() - start_ns) * 1000 / COST_EVENTS;
-	}
-	qsort(batches, COST_BATCHES, sizeof(*batches), compare_u64);
-	return batches[COST_BATCHES / 2];
-}
+/* --- its start ------------------------------------------------------------------------------- */
 
 static void read_min_bytes(void)
 {
@@ -376,10 +306,5 @@ static void __attribute__((constructor)) start(void)
 {
 	is_known();
 	read_min_bytes();
-	if (tacho_is_partial() || !tacho_scratch_begin(1 << 13))
-		return;
-	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
-	free_ps = median_cost_ps(TRACE_KIND_FREE);
-	tacho_scratch_end();
-	tell_costs();
+	memory_events_measure(write_record);
 }
