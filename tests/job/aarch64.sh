@@ -14,8 +14,9 @@ source=$TACHO_SOURCE_DIR
 flags=(-std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -D_GNU_SOURCE -fvisibility=hidden -fno-semantic-interposition
 	-DTACHO_VERSION='"test"' -I"$source/include" -I"$source/src" -I"$source/probes")
 $cc "${flags[@]}" -shared "$source"/probes/agent/*.c -o libtacho.so -Wl,-z,defs -Wl,-z,now -ldl -lpthread || exit 1
+mkdir common && (cd common && $cc "${flags[@]}" -c "$source"/probes/common/*.c) && ${cc%gcc}ar rc libcommon.a common/*.o || exit 1
 for probe in blas socket; do
-	$cc "${flags[@]}" -shared "$source"/probes/$probe/*.c "$source"/probes/common/*.c -o libtacho_$probe.so -L. -ltacho \
+	$cc "${flags[@]}" -shared "$source"/probes/$probe/*.c libcommon.a -o libtacho_$probe.so -L. -ltacho \
 		-Wl,-z,defs -Wl,-z,now -ldl -lpthread || failed=1
 done
 # tacho attach: QEMU's user mode has no ptrace, so that it is compiled is all that is shown; GLib's headers are this processor's

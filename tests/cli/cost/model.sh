@@ -15,7 +15,7 @@ for row in json.load(sys.stdin):
     print(row["device"], row["class"], row["shapes"], row["by"], row["count"], row["measured_us"])'
 # operations of a run of hosts, and what a model that has communication and corrections shows
 "$TACHO" cost train "$TACHO_SOURCE_DIR/tests/data/two_ranks" -o run.json --from "$TACHO_SOURCE_DIR/tests/fuzz/corpus/fuzz_cost_model/whole.json" |
-	sed "s|$TACHO_SOURCE_DIR/||"
+	sed "s|$TACHO_SOURCE_DIR/||; s/^trained on  */trained on  /" # that column is as wide as the folder's name
 "$TACHO" cost predict run.json "$TACHO_SOURCE_DIR/tests/data/two_ranks" --by table --wide | head -4
 "$TACHO" cost show run.json --json | python3 -c '
 import json, sys
