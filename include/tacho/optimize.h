@@ -15,6 +15,7 @@ typedef enum {
 	TACHO_ALLOW_NOTHING = 0,
 	TACHO_ALLOW_BATCH = 1 << 0,	  /* how many samples go into an update */
 	TACHO_ALLOW_COMPRESSION = 1 << 1, /* in how many bits gradients are sent */
+	TACHO_ALLOW_PRECISION = 1 << 2,	  /* in how many bits operations compute */
 } TachoAllowed;
 
 /* The best so far is better than what was there before, or a part of the search is over. */
@@ -35,6 +36,8 @@ typedef struct {
 		state; /* of an earlier search of the same gradients (TachoOptimization.state), to go on from; or NULL */
 	const gchar *const *
 		plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
+	const TachoPlan *
+		precision_plan; /* of tacho_precision_plan(), ranked by the gain that it says; or NULL */
 	const TachoCostModel *
 		costs; /* what is known of communication, and of plans that were measured; or NULL */
 	TachoOptimizeProgress progress; /* or NULL */

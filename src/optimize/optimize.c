@@ -173,6 +173,23 @@ static gdouble shift_of_buckets(struct optimizing *optimizing, const struct prop
 	return optimizing->bucket_shift_ms;
 }
 
+/* What the plan says of itself: tacho_precision_plan() has predicted it, of other recordings of the job, so its gain counts. */
+static gboolean take_own_prediction(const struct optimizing *optimizing, struct proposal *proposal)
+{
+	const TachoPlan *plan = proposal->plan;
+	gdouble ratio;
+
+	if (!plan_find(plan, PLAN_PRECISION) || !(plan->baseline_step_ms > 0) ||
+	    !(plan->predicted_step_ms > 0))
+		return FALSE;
+	ratio = optimizing->result->baseline_step_ms / plan->baseline_step_ms;
+	proposal->step_ms = plan->predicted_step_ms * ratio;
+	proposal->has_interval = plan->has_interval;
+	for (guint i = 0; i < 2; i++)
+		proposal->interval_ms[i] = plan->interval_ms[i] * ratio;
+	return TRUE;
+}
+
 /* What is predicted of the plan. A partition of gradients is held against the recorded one by the model of both: what the recorded
  * collectives took beyond that, for whatever reason, others will take, too. FALSE: the error is set. */
 static gboolean predict_proposal(struct optimizing *optimizing, struct proposal *proposal,
@@ -181,6 +198,10 @@ static gboolean predict_proposal(struct optimizing *optimizing, struct proposal 
 	g_autoptr(TachoPrediction) prediction = NULL;
 	gdouble shift = 1;
 
+	if (!proposal->what_if && take_own_prediction(optimizing, proposal)) {
+		optimizing_correct(optimizing, proposal);
+		return TRUE;
+	}
 	if (!proposal->what_if) {
 		g_set_error_literal(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
 				    "the replay has no model of a change in the plan");
@@ -209,12 +230,14 @@ static gboolean propose(struct optimizing *optimizing, struct proposal *proposal
 {
 	g_autoptr(GError) error = NULL;
 	TachoPlan *plan = proposal->plan;
+	const gchar *name;
 	gboolean is_predicted;
 
 	proposal->peak_memory_bytes = -1;
 	proposal->step_ms = NAN;
 	if (!proposal->what_if)
 		proposal->what_if = what_ifs_of(plan);
+	name = proposal->what_if ? proposal->what_if : proposal->change;
 	is_predicted = predict_proposal(optimizing, proposal, &error);
 	optimizing->result->candidates_tried++;
 	plan->baseline_step_ms = optimizing->result->baseline_step_ms;
@@ -223,12 +246,11 @@ static gboolean propose(struct optimizing *optimizing, struct proposal *proposal
 	memcpy(plan->interval_ms, proposal->interval_ms, sizeof(plan->interval_ms));
 	if (is_predicted && (proposal->is_kept ||
 			     optimizing_gain_pct(optimizing, proposal->step_ms) >= MIN_GAIN_PCT)) {
-		optimizing_note_tried(optimizing, proposal->what_if, proposal->step_ms, "proposed");
+		optimizing_note_tried(optimizing, name, proposal->step_ms, "proposed");
 		g_array_append_val(optimizing->proposals, *proposal);
 		return TRUE;
 	}
-	optimizing_note_tried(optimizing, proposal->what_if ? proposal->what_if : proposal->change,
-			      proposal->step_ms,
+	optimizing_note_tried(optimizing, name, proposal->step_ms,
 			      error ? error->message
 				    : "gains nothing that could be told from chance");
 	proposal_clear(proposal);

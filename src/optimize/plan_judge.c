@@ -95,6 +95,27 @@ static gboolean judge_file(struct optimizing *optimizing, const gchar *path, GEr
 	return TRUE;
 }
 
+/* The plan of precisions of the options. */
+static gboolean judge_precision(struct optimizing *optimizing, GError **error)
+{
+	const TachoPlan *given = optimizing->options->precision_plan;
+	g_autoptr(TachoPlan) job = optimizing_new_plan(optimizing);
+
+	if (!given)
+		return TRUE;
+	if (!is_same_job(given, job)) {
+		g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+			    "the recordings in other precisions are of %u ranks, and the run is of "
+			    "%u: record the same job",
+			    given->n_ranks, job->n_ranks);
+		return FALSE;
+	}
+	optimizing_propose(optimizing, plan_copy(given),
+			   g_strdup("operations in precisions of their own"),
+			   "PyTorch; results change", OPTIMIZING_BY_APPLY, TRUE);
+	return TRUE;
+}
+
 gboolean optimizing_judge_files(struct optimizing *optimizing, GError **error)
 {
 	const gchar *const *paths = optimizing->options->plan_paths;
@@ -102,5 +123,5 @@ gboolean optimizing_judge_files(struct optimizing *optimizing, GError **error)
 	for (guint i = 0; paths && paths[i]; i++)
 		if (!judge_file(optimizing, paths[i], error))
 			return FALSE;
-	return TRUE;
+	return judge_precision(optimizing, error);
 }

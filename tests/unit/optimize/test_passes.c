@@ -73,14 +73,16 @@ static const gchar samples[] = "unit us\n"
 			       "  alloc 50 address=12288 bytes=10\n"
 			       "  free 60 address=8192 bytes=1000\n";
 
-static TachoOptimization *optimize(const gchar *text, TachoTimeline **ret_timeline, guint allowed,
-				   guint64 memory_bytes)
+static TachoOptimization *optimize_beside(const gchar *text, TachoTimeline **ret_timeline,
+					  guint allowed, guint64 memory_bytes,
+					  const TachoPlan *precision)
 {
 	TachoRecording recording = { "job", NULL };
 	TachoOptimizeOptions options = { .max_tried = 100,
 					 .seed = 1,
 					 .allowed = allowed,
 					 .memory_bytes = memory_bytes,
+					 .precision_plan = precision,
 					 .first_step = -1,
 					 .last_step = -1 };
 	g_autoptr(GError) error = NULL;
@@ -91,6 +93,12 @@ static TachoOptimization *optimize(const gchar *text, TachoTimeline **ret_timeli
 	optimization = tacho_optimize(&recording, 1, &options, &error);
 	g_assert_no_error(error);
 	return optimization;
+}
+
+static TachoOptimization *optimize(const gchar *text, TachoTimeline **ret_timeline, guint allowed,
+				   guint64 memory_bytes)
+{
+	return optimize_beside(text, ret_timeline, allowed, memory_bytes, NULL);
 }
 
 /* The row whose change has these words; -1: there is none. */
@@ -203,6 +211,33 @@ static void test_batch(void)
 	g_assert_cmpint(row_of(never, "times the samples"), ==, -1);
 }
 
+/* Told of steps of 40 ms: 30 of them, from 28 to 34. The job's take 100 us. Where nothing is gained, it is not proposed. */
+static void test_precision(void)
+{
+	g_autoptr(TachoTimeline) timeline = NULL, other = NULL;
+	g_autoptr(TachoOptimization) found = NULL, none = NULL;
+	g_autoptr(TachoPlan) plan = plan_new(1);
+	gint row;
+
+	g_assert_true(plan_add_precision(plan, "layers.0", "linear", 0, "bf16"));
+	plan->baseline_step_ms = 40;
+	plan->predicted_step_ms = 30;
+	plan->has_interval = TRUE;
+	plan->interval_ms[0] = 28;
+	plan->interval_ms[1] = 34;
+	found = optimize_beside(modules, &timeline, TACHO_ALLOW_PRECISION, 0, plan);
+	assert_row(found, "precisions of their own", 75);
+	row = row_of(found, "precisions of their own");
+	g_assert_cmpfloat_with_epsilon(
+		tacho_table_cell_number(found->candidates, (guint)row, "low_ms"), 0.07, 1e-5);
+	g_assert_cmpfloat_with_epsilon(
+		tacho_table_cell_number(found->candidates, (guint)row, "high_ms"), 0.085, 1e-5);
+	g_assert_nonnull(plan_find(found->plans->pdata[row], PLAN_PRECISION));
+	plan->predicted_step_ms = 40;
+	none = optimize_beside(modules, &other, TACHO_ALLOW_PRECISION, 0, plan);
+	g_assert_cmpint(row_of(none, "precisions of their own"), ==, -1);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -211,5 +246,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/passes/clusters", test_clusters);
 	g_test_add_func("/passes/graphs", test_graphs);
 	g_test_add_func("/passes/batch", test_batch);
+	g_test_add_func("/passes/precision", test_precision);
 	return g_test_run();
 }
