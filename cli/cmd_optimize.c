@@ -11,6 +11,7 @@
 #include "cost_file.h"
 #include "new_file.h"
 #include "planned_job.h"
+#include "precision_proposal.h"
 #include "recording_list.h"
 #include "verify.h"
 
@@ -39,7 +40,8 @@ struct options {
 	gchar *output, *budget, *allow, *trajectory, *run_limit;
 	gchar *target, *passes, *memory, *ways, *ucb, *state, *cost;
 	gdouble temperature, ucb_gamma;
-	gchar **also, **plans;
+	gchar *statistics, *casts;
+	gchar **also, **plans, **precision_runs;
 	gint64 seed, tries;
 	gboolean is_forced, with_json, with_all, is_verified;
 	gchar *run;
@@ -64,8 +66,9 @@ static gboolean parse_time(const gchar *option, const gchar *text, gint64 *ret_m
 
 static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
 {
-	static const gchar *const names[] = { "batch", "compression", NULL };
-	static const guint values[] = { TACHO_ALLOW_BATCH, TACHO_ALLOW_COMPRESSION };
+	static const gchar *const names[] = { "batch", "compression", "precision", NULL };
+	static const guint values[] = { TACHO_ALLOW_BATCH, TACHO_ALLOW_COMPRESSION,
+					TACHO_ALLOW_PRECISION };
 	g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
 
 	*ret_allowed = TACHO_ALLOW_NOTHING;
@@ -192,6 +195,26 @@ static gboolean parse_memory(const gchar *text, guint64 *ret_bytes)
 	return FALSE;
 }
 
+/* What --allow precision needs, and nothing else does. */
+static gboolean check_precision(const struct options *options, guint allowed)
+{
+	gboolean is_allowed = (allowed & TACHO_ALLOW_PRECISION) != 0;
+
+	if (is_allowed && !options->precision_runs && !options->is_verified)
+		cli_fail("optimize",
+			 "--allow precision needs recordings of the job in several precisions: "
+			 "make them with tacho record --precision fp32, and bf16, and name each "
+			 "with --precision-run");
+	else if (is_allowed && options->precision_runs && options->is_verified)
+		cli_fail("optimize", "--verify records the job itself: leave out --precision-run");
+	else if (!is_allowed && (options->precision_runs || options->statistics || options->casts))
+		cli_fail("optimize", "--precision-run, --statistics and --casts are for --allow "
+				     "precision, which is missing");
+	else
+		return TRUE;
+	return FALSE;
+}
+
 static void show_progress(gdouble best_step_ms, guint64 n_tried, gpointer is_shown)
 {
 	*(gboolean *)is_shown = TRUE;
@@ -204,6 +227,11 @@ static TachoOptimization *optimize(const struct options *options,
 {
 	g_auto(RecordingList) list = { .paths = NULL };
 	g_autoptr(GArray) recordings = NULL;
+	g_autoptr(TachoPrecisionPlan) precision = NULL;
+	PrecisionProposal proposal = { .runs = (const gchar *const *)options->precision_runs,
+				       .statistics = options->statistics,
+				       .casts = options->casts,
+				       .memory_bytes = wanted->memory_bytes };
 	TachoOptimizeOptions how = *wanted;
 	TachoOptimization *optimization;
 	gboolean is_shown = FALSE;
@@ -212,6 +240,12 @@ static TachoOptimization *optimize(const struct options *options,
 	if (!recording_list_init(&list, "optimize", argc, argv, options->also) ||
 	    !recording_list_open(&list, "optimize"))
 		return NULL;
+	if (options->precision_runs) {
+		precision = precision_proposal_find(&proposal);
+		how.precision_plan = precision ? precision_proposal_plan(precision) : NULL;
+		if (!how.precision_plan)
+			return NULL;
+	}
 	recordings = recording_list_recordings(&list);
 	if (isatty(STDERR_FILENO)) {
 		how.progress = show_progress;
@@ -407,6 +441,8 @@ static int verify(const struct options *options, const TachoOptimizeOptions *how
 			  .plan_path = options->output,
 			  .max_pairs = (guint)options->n_pairs,
 			  .cost_path = cost_path,
+			  .casts_path = options->casts,
+			  .statistics_path = options->statistics,
 			  .is_forced = options->is_forced,
 			  .with_json = options->with_json,
 			  .how = *how };
@@ -457,7 +493,8 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 			&how.budget_ms) ||
 	    !parse_allowed(options->allow, &how.allowed) ||
 	    !parse_passes(options->passes, &how.left_out_passes) || !parse_search(options, &how) ||
-	    !parse_memory(options->memory, &how.memory_bytes))
+	    !parse_memory(options->memory, &how.memory_bytes) ||
+	    !check_precision(options, how.allowed))
 		return CLI_BAD;
 	costs = cost_file_read("optimize", cost_path);
 	if (!costs && options->cost)
@@ -512,7 +549,18 @@ int cmd_optimize(int argc, char **argv)
 		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
 		  "seed of the search's draws (default: 1)", "N" },
 		{ "allow", 0, 0, G_OPTION_ARG_STRING, &options.allow,
-		  "also try what changes results: batch, compression", "LIST" },
+		  "also try what changes results: batch, compression, precision", "LIST" },
+		{ "precision-run", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.precision_runs,
+		  "with --allow precision: a recording by 'tacho record --precision' (given for "
+		  "each "
+		  "precision)",
+		  "RUN" },
+		{ "statistics", 0, 0, G_OPTION_ARG_FILENAME, &options.statistics,
+		  "with --allow precision: what harm is predicted from, by 'tacho record "
+		  "--precision-statistics'",
+		  "FILE" },
+		{ "casts", 0, 0, G_OPTION_ARG_FILENAME, &options.casts,
+		  "with --allow precision: what casts take, by 'tacho calibrate casts'", "FILE" },
 		{ "passes", 0, 0, G_OPTION_ARG_STRING, &options.passes,
 		  "try only these: memory, buckets, partition, compression, algorithm, clusters, "
 		  "graphs, workers, accumulation, batch, placement; ^memory: all but that",
@@ -588,6 +636,9 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.cost);
 	g_free(options.memory);
 	g_strfreev(options.plans);
+	g_strfreev(options.precision_runs);
+	g_free(options.statistics);
+	g_free(options.casts);
 	g_free(options.trajectory);
 	g_free(options.run_limit);
 	g_free(options.run);

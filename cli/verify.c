@@ -26,6 +26,7 @@
 #include "loss_effect.h"
 #include "new_file.h"
 #include "planned_job.h"
+#include "precision_proposal.h"
 
 #define MIN_PAIRS  3
 #define NARROW_PCT 1.0
@@ -135,13 +136,16 @@ static gboolean run(const struct verifying *verifying, const gchar *what, gchar 
 	return FALSE;
 }
 
-static gboolean record(struct verifying *verifying)
+/* Record it into `path`; in a precision, where one is named. */
+static gboolean record(struct verifying *verifying, const gchar *path, const gchar *precision)
 {
 	const Verify *verify = verifying->verify;
 	g_autofree gchar *program = g_build_filename(cli_prefix(), "bin", "tacho", NULL);
 	g_autofree gchar *n_ranks = g_strdup_printf("%u", verify->n_ranks);
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
 	g_auto(GStrv) environment = g_get_environ();
+	g_autofree gchar *what =
+		g_strconcat("recording the job", precision ? " in " : NULL, precision, NULL);
 	gint64 began_us = g_get_monotonic_time();
 
 	g_ptr_array_add(words, program);
@@ -152,14 +156,18 @@ static gboolean record(struct verifying *verifying)
 		g_ptr_array_add(words, n_ranks);
 	}
 	g_ptr_array_add(words, "-o");
-	g_ptr_array_add(words, verifying->run_path);
+	g_ptr_array_add(words, (gpointer)path);
+	if (precision) {
+		g_ptr_array_add(words, "--precision");
+		g_ptr_array_add(words, (gpointer)precision);
+	}
 	if (verify->is_forced)
 		g_ptr_array_add(words, "--force");
 	g_ptr_array_add(words, "--");
 	for (gchar **word = verify->command; *word; word++)
 		g_ptr_array_add(words, *word);
 	g_ptr_array_add(words, NULL);
-	if (!run(verifying, "recording the job", (gchar **)words->pdata, environment, 0))
+	if (!run(verifying, what, (gchar **)words->pdata, environment, 0))
 		return FALSE;
 	if (verifying->limit_s == 0)
 		verifying->limit_s =
@@ -217,22 +225,54 @@ static gboolean write_plan(const TachoPlan *plan, const gchar *path, gboolean is
 	return FALSE;
 }
 
+/* The plan of precisions, of recordings that are made for it, beside the first one: RUN.fp32 and RUN.bf16. NULL: an error was said. */
+static TachoPrecisionPlan *look_for_precision(struct verifying *verifying)
+{
+	static const gchar *const precisions[] = { "fp32", "bf16" };
+	const Verify *verify = verifying->verify;
+	gchar *paths[G_N_ELEMENTS(precisions) + 1] = { NULL };
+	PrecisionProposal proposal = { .runs = (const gchar *const *)paths,
+				       .statistics = verify->statistics_path,
+				       .casts = verify->casts_path,
+				       .memory_bytes = verify->how.memory_bytes };
+	TachoPrecisionPlan *found = NULL;
+	gboolean is_recorded = TRUE;
+
+	for (guint i = 0; i < G_N_ELEMENTS(precisions) && is_recorded; i++) {
+		paths[i] = g_strdup_printf("%s.%s", verifying->run_path, precisions[i]);
+		is_recorded = record(verifying, paths[i], precisions[i]);
+	}
+	if (is_recorded)
+		found = precision_proposal_find(&proposal);
+	for (guint i = 0; i < G_N_ELEMENTS(precisions); i++)
+		g_free(paths[i]);
+	return found;
+}
+
 /* CLI_DONE: there is a plan. */
 static int look_for_plan(struct verifying *verifying)
 {
 	char *arguments[] = { "optimize", verifying->run_path, NULL };
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("optimize", 2, arguments);
 	TachoRecording recording = { verifying->run_path, timeline };
+	g_autoptr(TachoPrecisionPlan) precision = NULL;
+	TachoOptimizeOptions how = verifying->verify->how;
 	const gchar *host, *device;
 	GError *error = NULL;
 	guint row;
 
+	if (timeline && how.allowed & TACHO_ALLOW_PRECISION) {
+		precision = look_for_precision(verifying);
+		how.precision_plan = precision ? precision_proposal_plan(precision) : NULL;
+		if (!how.precision_plan)
+			return CLI_BAD;
+	}
 	if (!timeline)
 		return CLI_BAD;
 	tacho_cost_place(timeline, &host, &device);
 	verifying->host = g_strdup(host);
 	verifying->device = g_strdup(device);
-	verifying->optimization = tacho_optimize(&recording, 1, &verifying->verify->how, &error);
+	verifying->optimization = tacho_optimize(&recording, 1, &how, &error);
 	if (!verifying->optimization)
 		return cli_fail_error("optimize", error);
 	if (!tacho_optimization_best(verifying->optimization, &row)) {
@@ -369,7 +409,8 @@ static int tell(const struct verifying *verifying)
 
 static int verify_all(struct verifying *verifying)
 {
-	int status = record(verifying) ? look_for_plan(verifying) : CLI_BAD;
+	int status =
+		record(verifying, verifying->run_path, NULL) ? look_for_plan(verifying) : CLI_BAD;
 
 	if (status != CLI_DONE)
 		return status;

@@ -13,11 +13,12 @@ typedef struct {
 	guint max_pairs;
 	guint run_limit_s; /* of a run of the job; 0: what follows from the recording's time */
 	gchar *cost_path;  /* where the difference is kept; NULL: nowhere */
+	const gchar *casts_path, *statistics_path; /* of PrecisionProposal */
 	gboolean is_forced, with_json;
 	TachoOptimizeOptions how;
 } Verify;
 
-/* Record the command, look for a plan, and run the job in pairs, with the plan and without. An exit status: CLI_DONE, the plan is
+/* Record the command (where precisions are allowed, in fp32 and bf16, too), look for a plan, and run the job in pairs, with the plan and without. An exit status: CLI_DONE, the plan is
  * better; CLI_NO, it is not, or there is none; CLI_BAD. */
 int verify_run(const Verify *verify);
 
