@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy_bytes.h"
 #include "new_folder.h"
 #include "trace/trace_layout.h"
 
-#define METADATA     "metadata"
-#define BUFFER_BYTES (1 << 16)
+#define METADATA "metadata"
 
 static gboolean fail(GError **error, const gchar *what, const gchar *path)
 {
@@ -24,30 +24,6 @@ static gboolean fail(GError **error, const gchar *what, const gchar *path)
 }
 
 /* --- one file ------------------------------------------------------------------------------- */
-
-/* Copy at most `bytes` from where `in` stands; *ret_copied is how many there were. */
-static gboolean copy_bytes(int in, int out, guint64 bytes, guint64 *ret_copied)
-{
-	g_autofree gchar *buffer = g_malloc(BUFFER_BYTES);
-
-	*ret_copied = 0;
-	while (bytes) {
-		gssize n = read(in, buffer, MIN(bytes, BUFFER_BYTES));
-
-		if (n <= 0)
-			return n == 0;
-		for (gssize written = 0; written < n;) {
-			gssize more = write(out, buffer + written, (gsize)(n - written));
-
-			if (more < 0)
-				return FALSE;
-			written += more;
-		}
-		bytes -= (guint64)n;
-		*ret_copied += (guint64)n;
-	}
-	return TRUE;
-}
 
 /* The end of the last whole line, up to which a metadata that grows can be read. */
 static gboolean cut_to_lines(int out, guint64 bytes)

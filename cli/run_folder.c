@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "remove_tree.h"
 #include "trace/packet_cut.h"
 #include "trace/run_losses.h"
 #include "trace/run_registry.h"
@@ -30,29 +31,6 @@ static gboolean fail(GError **error, int cause, const gchar *what, const gchar *
 	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(cause), "%s %s: %s", what, path,
 		    g_strerror(cause));
 	return FALSE;
-}
-
-/* Remove what is below `path`, and it too. Symbolic links are removed, never followed. */
-static gboolean remove_tree(int parent, const gchar *name, const gchar *path, GError **error)
-{
-	g_autoptr(GDir) entries = NULL;
-	const gchar *entry;
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return unlinkat(parent, name, 0) == 0 || fail(error, errno, "cannot remove", path);
-	entries = g_dir_open(path, 0, error);
-	while (entries && (entry = g_dir_read_name(entries))) {
-		g_autofree gchar *child = g_build_filename(path, entry, NULL);
-
-		if (!remove_tree(fd, entry, child, error)) {
-			close(fd);
-			return FALSE;
-		}
-	}
-	close(fd);
-	return entries && (unlinkat(parent, name, AT_REMOVEDIR) == 0 ||
-			   fail(error, errno, "cannot remove", path));
 }
 
 static gboolean is_empty(const gchar *path)
@@ -135,7 +113,7 @@ static gboolean remove_run(const gchar *path, GError **error)
 	g_autofree gchar *stranger = first_failing(path, is_of_run);
 
 	if (!stranger)
-		return remove_tree(AT_FDCWD, path, path, error);
+		return remove_tree(path, error);
 	g_set_error(
 		error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
 		"%s is not tacho's, or has something in it that is not: --force removes only what "
@@ -305,7 +283,7 @@ void run_folder_note_end(const gchar *path)
 
 void run_folder_discard(RunFolder *folder)
 {
-	remove_tree(AT_FDCWD, folder->path, folder->path, NULL);
+	remove_tree(folder->path, NULL);
 }
 
 /* The process that writes the trace, as its metadata says; 0: not to be found. */
