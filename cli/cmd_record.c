@@ -46,6 +46,7 @@ enum {
 	MAX_RANKS = 4096,
 	FILES_IN_LIMIT = 16,
 	TIMED_FILE_KB = 1024,
+	MAX_KEPT_STEPS = 10000,
 	MAX_PYTHON_HZ = 1000,
 	PYTHON_HZ = 100
 };
@@ -74,7 +75,7 @@ struct options {
 	struct job_precision precision;
 	gchar *max_size, *keep_free, *keep_last, *malloc_min;
 	guint64 max_bytes, free_bytes, malloc_bytes; /* of those */
-	gint64 keep_us;
+	gint64 keep_us, keep_steps;
 	gboolean is_forced;
 	gboolean is_quiet;
 	gboolean starts_later;
@@ -112,7 +113,7 @@ struct recording {
 /* The oldest records go while the job runs. */
 static gboolean is_limited(const struct options *options)
 {
-	return options->max_bytes || options->free_bytes || options->keep_us;
+	return options->max_bytes || options->free_bytes || options->keep_us || options->keep_steps;
 }
 
 static gboolean parse_clock(const gchar *name, ClockChoice *choice)
@@ -175,6 +176,25 @@ static gboolean steps_are_valid(const gchar *steps)
 	if (first >= 0 && last >= 0 && (!steps || strchr(steps, ':')))
 		return TRUE;
 	cli_fail("record", "--steps must name both ends, as in 2:5, not '%s'", steps);
+	return FALSE;
+}
+
+/* "60s" or "20steps". */
+static gboolean parse_keep_last(struct options *options)
+{
+	g_autoptr(GRegex) steps = g_regex_new("^([0-9]+) ?steps?$", 0, 0, NULL);
+	g_autoptr(GMatchInfo) match = NULL;
+	g_autofree gchar *number = NULL;
+	guint64 n_steps;
+
+	if (!options->keep_last || !g_regex_match(steps, options->keep_last, 0, &match))
+		return option_time("record", "--keep-last", options->keep_last, &options->keep_us);
+	number = g_match_info_fetch(match, 1);
+	if (g_ascii_string_to_unsigned(number, 10, 1, MAX_KEPT_STEPS, &n_steps, NULL)) {
+		options->keep_steps = (gint64)n_steps;
+		return TRUE;
+	}
+	cli_fail("record", "--keep-last keeps 1 to %d steps, not %s", MAX_KEPT_STEPS, number);
 	return FALSE;
 }
 
@@ -340,9 +360,11 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (is_limited(recording->options)) {
 		guint64 kb = recording->options->max_bytes >> 10;
 		g_autofree gchar *text = g_strdup_printf(
-			"%" G_GUINT64_FORMAT, kb ? MIN(kb / FILES_IN_LIMIT, 65536)
-					      : recording->options->keep_us ? TIMED_FILE_KB
-									    : 16384);
+			"%" G_GUINT64_FORMAT,
+			kb ? MIN(kb / FILES_IN_LIMIT, 65536)
+			: recording->options->keep_us || recording->options->keep_steps
+				? TIMED_FILE_KB
+				: 16384);
 
 		environment = g_environ_setenv(environment, "TACHO_FILE_KB", text, TRUE);
 	}
@@ -413,12 +435,14 @@ static gint64 number_of(const gchar *variable)
 		       : -1;
 }
 
-/* An MPI's launcher has started one of us for each rank, all with the same folder: each makes one of its own in it, and the folder is one
- * job's. FALSE: said why not. */
+/* An MPI's launcher, or srun, has started one of us for each rank, all with the same folder: each makes one of its own in it, and
+ * the folder is one job's. FALSE: said why not. */
 static gboolean part_from_other_ranks(struct options *options)
 {
 	static const gchar *const variables[][2] = {
-		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+		{ "PMI_RANK", "PMI_SIZE" },
+		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" }, /* the second: in tasks of srun alone */
 	};
 	g_autofree gchar *facts = NULL;
 	gint64 rank = -1;
@@ -488,6 +512,12 @@ static int run(struct recording *recording, const gchar *clock)
 			  .began = child_began,
 			  .ended = child_ended,
 			  .data = recording };
+	const struct run_bounds bounds = {
+		.max_bytes = recording->options->max_bytes,
+		.free_bytes = recording->options->free_bytes,
+		.keep_ns = (guint64)recording->options->keep_us * 1000,
+		.keep_steps = (guint)recording->options->keep_steps,
+	};
 	GError *error = NULL;
 	RunLimit *limit = NULL;
 	KernelRecording *kernel = NULL;
@@ -503,9 +533,7 @@ static int run(struct recording *recording, const gchar *clock)
 		kernel = kernel_recording_start("record", recording->folder->path, NULL,
 						recording->options->is_quiet);
 	if (is_limited(recording->options))
-		limit = run_limit_start(recording->folder->path, recording->options->max_bytes,
-					recording->options->free_bytes,
-					(guint64)recording->options->keep_us * 1000);
+		limit = run_limit_start(recording->folder->path, &bounds);
 	watch = unseen_watch_start(recording->folder->path, kernel_recording_pid(kernel));
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
@@ -681,8 +709,9 @@ int cmd_record(int argc, char **argv)
 		{ "keep-free", 0, 0, G_OPTION_ARG_STRING, &options.keep_free,
 		  "keep so much of the disk free, in the same way", "SIZE" },
 		{ "keep-last", 0, 0, G_OPTION_ARG_STRING, &options.keep_last,
-		  "keep the newest part only, at least so long (60s, 5m): a flight recorder",
-		  "TIME" },
+		  "keep the newest part only, at least so long (60s, 5m) or so many steps "
+		  "(20steps): a flight recorder",
+		  "TIME|STEPS" },
 		{ "shapes-every", 0, 0, G_OPTION_ARG_INT, &options.shapes_every,
 		  "ask PyTorch for tensors in every Nth step only (default: 17; 1: in all)", "N" },
 		{ "start-later", 0, 0, G_OPTION_ARG_NONE, &options.starts_later,
@@ -734,7 +763,7 @@ int cmd_record(int argc, char **argv)
 	if (!option_size("record", "--max-size", options.max_size, &options.max_bytes) ||
 	    !option_size("record", "--keep-free", options.keep_free, &options.free_bytes) ||
 	    !option_size("record", "--malloc-min", options.malloc_min, &options.malloc_bytes) ||
-	    !option_time("record", "--keep-last", options.keep_last, &options.keep_us))
+	    !parse_keep_last(&options))
 		return CLI_BAD;
 	if (!parse_python(&options) || !parse_nccl(&options))
 		return CLI_BAD;

@@ -9,16 +9,20 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <tacho/live.h>
 #include <unistd.h>
 
 #include "trace/trace_layout.h"
 
 #define LOOK_INTERVAL_US 500000
-#define FILES_IN_USE	 2 /* the one that is written, and the next */
+#define FILES_IN_USE	 2	   /* the one that is written, and the next */
+#define SLACK_NS	 100000000 /* by which the clock of a step may be off that of a file */
 
 struct _RunLimit {
 	gchar *path;
-	guint64 max_bytes, free_bytes, keep_ns;
+	struct run_bounds bounds;
+	TachoFollow *follow; /* where steps are kept; the thread's, then of who has joined it */
+	guint64 kept_ns;     /* what is older need not be kept: CLOCK_MONOTONIC; 0: nothing is */
 	guint64 n_lost;
 	gint is_over; /* atomic */
 	pthread_t thread;
@@ -162,31 +166,74 @@ static guint64 free_bytes_at(const gchar *path)
 					   : G_MAXUINT64;
 }
 
-/* Whether all that is in the file is older than what is to be kept. */
-static gboolean is_old(const RunLimit *limit, const struct stream_path *file, guint64 now_ns)
+/* When the oldest of the newest steps began, by the clock that files are dated by. 0: there are not so many steps. */
+static guint64 find_kept_steps(const TachoFollow *follow, guint n_kept)
 {
-	return limit->keep_ns && file->full_ns && now_ns > limit->keep_ns &&
-	       file->full_ns < now_ns - limit->keep_ns;
+	const GArray *steps = tacho_follow_borrow_steps(follow, NULL);
+	gint64 from_unix_ns = G_MAXINT64, ago_ns;
+	guint32 newest = 0;
+
+	for (guint i = 0; i < steps->len; i++)
+		newest = MAX(newest, g_array_index(steps, TachoLiveStep, i).number);
+	if (newest < n_kept)
+		return 0;
+	for (guint i = 0; i < steps->len; i++) {
+		const TachoLiveStep *step = &g_array_index(steps, TachoLiveStep, i);
+
+		if (step->number > newest - n_kept)
+			from_unix_ns = MIN(from_unix_ns, step->start_unix_ns);
+	}
+	ago_ns = g_get_real_time() * 1000 - from_unix_ns;
+	return (guint64)MAX(g_get_monotonic_time() * 1000 - MAX(ago_ns, 0) - SLACK_NS, 0);
+}
+
+/* The run is not there before its job has recorded something. */
+static void look_for_steps(RunLimit *limit)
+{
+	do {
+		if (!tacho_follow_look(limit->follow, NULL))
+			return;
+	} while (tacho_follow_is_behind(limit->follow));
+	limit->kept_ns = find_kept_steps(limit->follow, limit->bounds.keep_steps);
+}
+
+static void find_kept(RunLimit *limit)
+{
+	guint64 now_ns = (guint64)g_get_monotonic_time() * 1000;
+
+	if (limit->follow)
+		look_for_steps(limit);
+	else if (limit->bounds.keep_ns && now_ns > limit->bounds.keep_ns)
+		limit->kept_ns = now_ns - limit->bounds.keep_ns;
+}
+
+/* Whether all that is in the file is older than what is to be kept. */
+static gboolean is_old(const RunLimit *limit, const struct stream_path *file)
+{
+	return file->full_ns && file->full_ns < limit->kept_ns;
 }
 
 static gboolean is_too_much(const RunLimit *limit, guint64 bytes)
 {
-	return (limit->max_bytes && bytes > limit->max_bytes) ||
-	       (limit->free_bytes && free_bytes_at(limit->path) < limit->free_bytes);
+	const struct run_bounds *bounds = &limit->bounds;
+
+	return (bounds->max_bytes && bytes > bounds->max_bytes) ||
+	       (bounds->free_bytes && free_bytes_at(limit->path) < bounds->free_bytes);
 }
 
 static void keep_within(RunLimit *limit)
 {
 	g_autoptr(GArray) files = list_files(limit->path, g_atomic_int_get(&limit->is_over));
-	guint64 bytes = 0, now_ns = (guint64)g_get_monotonic_time() * 1000;
+	guint64 bytes = 0;
 
+	find_kept(limit);
 	for (guint i = 0; i < files->len; i++)
 		bytes += g_array_index(files, struct stream_path, i).bytes;
 	for (guint i = 0; i < files->len; i++) {
 		const struct stream_path *file = &g_array_index(files, struct stream_path, i);
 		guint64 n_records;
 
-		if (file->is_in_use || (!is_old(limit, file, now_ns) && !is_too_much(limit, bytes)))
+		if (file->is_in_use || (!is_old(limit, file) && !is_too_much(limit, bytes)))
 			continue;
 		n_records = count_records(file->path);
 		if (g_unlink(file->path) == 0) {
@@ -221,23 +268,25 @@ static void note_losses(const RunLimit *limit)
 	fclose(losses);
 }
 
-RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes, guint64 keep_ns)
+RunLimit *run_limit_start(const gchar *path, const struct run_bounds *bounds)
 {
 	RunLimit *limit = g_new0(RunLimit, 1);
 	sigset_t all, before;
 
 	limit->path = g_strdup(path);
-	limit->max_bytes = max_bytes;
-	limit->free_bytes = free_bytes;
-	limit->keep_ns = keep_ns;
+	limit->bounds = *bounds;
+	if (bounds->keep_steps)
+		limit->follow = tacho_follow_new(&path, 1);
 	sigfillset(&all); /* signals are for who waits for the job */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&limit->thread, NULL, watch, limit) != 0)
 		g_clear_pointer(&limit->path, g_free);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!limit->path)
-		g_clear_pointer(&limit, g_free);
-	return limit;
+	if (limit->path)
+		return limit;
+	tacho_follow_free(limit->follow);
+	g_free(limit);
+	return NULL;
 }
 
 void run_limit_stop(RunLimit *limit)
@@ -248,6 +297,7 @@ void run_limit_stop(RunLimit *limit)
 	pthread_join(limit->thread, NULL);
 	keep_within(limit);
 	note_losses(limit);
+	tacho_follow_free(limit->follow);
 	g_free(limit->path);
 	g_free(limit);
 }
