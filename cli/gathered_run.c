@@ -293,27 +293,37 @@ static guint drop_known(const GPtrArray *parts, GPtrArray *coming)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
+/* Have `from` be called `to`, which is there; it is then gone, or called `from`. Some file systems cannot exchange two names. */
+static gboolean replace(const GatheredRun *run, const gchar *from, const gchar *to, GError **error)
+{
+	g_autofree gchar *aside = NULL;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+		return TRUE;
+	aside = g_build_filename(run->path, INCOMING, "older", NULL);
+	if (g_rename(to, aside) < 0)
+		return fail(error, "replace", to);
+	if (g_rename(from, to) == 0)
+		return remove_tree(aside, error);
+	fail(error, "replace", to);
+	g_rename(aside, to);
+	return FALSE;
+}
+
 static gboolean place_part(const GatheredRun *run, const GPtrArray *parts, struct part *part,
 			   GError **error)
 {
-	struct part *older = find_same(parts, part);
-	g_autofree gchar *path = NULL, *aside = NULL;
+	const struct part *older = find_same(parts, part);
+	g_autofree gchar *path = NULL;
 
 	if (older) {
-		aside = g_build_filename(run->path, INCOMING, "older", NULL);
-		if (g_rename(older->path, aside) < 0)
-			return fail(error, "replace", older->path);
 		g_free(part->name);
 		part->name = g_strdup(older->name);
-	} else {
-		choose_name(run, part);
+		return replace(run, part->path, older->path, error);
 	}
+	choose_name(run, part);
 	path = g_build_filename(run->path, part->name, NULL);
-	if (g_rename(part->path, path) < 0)
-		return fail(error, "make", path);
-	if (!aside)
-		return TRUE;
-	return remove_tree(aside, error);
+	return g_rename(part->path, path) == 0 || fail(error, "make", path);
 }
 
 /* The part that came from there before, if it was one: what of it is the same need not come again. NULL: it is not known. */

@@ -57,6 +57,6 @@ done
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch' 2>/dev/null || { echo "no PyTorch: the rest is left out"; exit 0; }
 OMP_NUM_THREADS=1 "$TACHO" record -q --keep-last 20steps -o torch.tacho -- "$python" "$TACHO_SOURCE_DIR/examples/ddp_train.py" \
-	--model mlp --width 64 --steps 1500 --batch 8 --read-ms 2 >log 2>&1 || { tail log; exit 1; }
+	--model mlp --width 64 --steps 800 --batch 8 --read-ms 2 >log 2>&1 || { tail log; exit 1; }
 n=$(value torch.tacho "SELECT count(*) FROM step WHERE is_complete")
-[ "$n" -ge 19 ] && [ "$n" -lt 1400 ] || { echo "torch.tacho has $n whole steps"; cat log; exit 1; }
+[ "$n" -ge 19 ] && [ "$n" -lt 700 ] || { echo "torch.tacho has $n whole steps"; cat log; exit 1; }
