@@ -7,6 +7,7 @@
 #include "follow_report.h"
 #ifdef TACHO_HAVE_CURSES
 #include "live/top_screen.h"
+#include "top_action.h"
 #endif
 
 #define DEFAULT_INTERVAL_S 1.0
@@ -15,8 +16,10 @@ static const gchar usage[] = "[RUN...]";
 static const gchar description[] =
 	"Shows all jobs that you are recording on this host, or the runs named: the time of a\n"
 	"step and how it changes, where it goes, memory, and the rank that others wait for. Enter\n"
-	"shows a job's ranks, operations and findings. Where stdout is no terminal, it prints the\n"
-	"table of jobs once, or as often as --count says.\n"
+	"shows a job's ranks, operations and findings; s stops its recording, a begins "
+	"another.\n"
+	"Where stdout is no terminal, it prints the table of jobs once, or as often as --count "
+	"says.\n"
 	"\n"
 	"Examples:\n"
 	"  tacho top                     all jobs\n"
@@ -110,7 +113,8 @@ int cmd_top(int argc, char **argv)
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
 #ifdef TACHO_HAVE_CURSES
 	if (has_screen(&options)) {
-		if (tacho_top_run(jobs, (guint)(options.interval_s * 1000), follow_is_interrupted))
+		if (tacho_top_run(jobs, (guint)(options.interval_s * 1000), follow_is_interrupted,
+				  top_action))
 			return CLI_DONE;
 		return cli_fail("top",
 				"the terminal '%s' is not known; tacho top --count 1 needs none",

@@ -1,6 +1,7 @@
 /* Tables are printed as any table is, to as many columns as the terminal has, and drawn line by line.
  *
- *     jobs --Enter--> a job: ranks | operations | findings (Tab, or r, o, f) --q, Escape--> jobs --q--> the end */
+ *     jobs --Enter--> a job: ranks | operations | findings (Tab, or r, o, f) --q, Escape--> jobs --q--> the end
+ *                      |--s, a--> a question --y--> it is done, and the last line says what has come of it */
 #include "live/top_screen.h"
 
 #include <curses.h>
@@ -21,6 +22,9 @@ struct screen {
 	gchar *path;  /* of the job shown; jobs come and go */
 	guint scrolled;
 	gboolean is_left;
+	TachoTopDo act;
+	gchar asked; /* the key of the question on the last line; 0: there is none */
+	gchar *said; /* what came of the last; NULL: nothing, or it was seen */
 };
 
 static const TachoJob *shown_job(const struct screen *screen)
@@ -34,6 +38,16 @@ static const TachoJob *shown_job(const struct screen *screen)
 			return job;
 	}
 	return NULL;
+}
+
+/* The job that is shown, or chosen. */
+static const TachoJob *meant_job(const struct screen *screen)
+{
+	const GPtrArray *all = tacho_jobs_borrow(screen->jobs);
+
+	if (screen->page != PAGE_JOBS)
+		return shown_job(screen);
+	return screen->chosen < all->len ? g_ptr_array_index(all, screen->chosen) : NULL;
 }
 
 /* --- drawing --------------------------------------------------------------------------------- */
@@ -82,6 +96,23 @@ static void draw_head(const gchar *title)
 	draw_text(0, text, A_BOLD);
 }
 
+/* A question, an answer, or which keys there are. */
+static void draw_last_line(const struct screen *screen, const gchar *keys)
+{
+	const TachoJob *job = meant_job(screen);
+	g_autofree gchar *question = NULL;
+
+	if (screen->asked && job) {
+		question = g_strdup_printf("%s %s?   y: yes   any other key: no",
+					   screen->asked == 's' ? "Stop recording" : "Record again",
+					   job->path);
+		draw_text(LINES - 1, question, A_REVERSE);
+	} else {
+		draw_text(LINES - 1, screen->said ? screen->said : keys,
+			  screen->said ? A_BOLD : A_DIM);
+	}
+}
+
 static void draw_jobs(const struct screen *screen)
 {
 	g_autoptr(TachoTable) table = tacho_jobs_table(screen->jobs);
@@ -89,7 +120,8 @@ static void draw_jobs(const struct screen *screen)
 
 	draw_head(title);
 	draw_table(screen, table, HEAD_LINES, tacho_table_n_rows(table) ? (int)screen->chosen : -1);
-	draw_text(LINES - 1, "Up, Down: choose   Enter: the job   q: leave", A_DIM);
+	draw_last_line(screen, "Up, Down: choose   Enter: the job   s: stop recording   a: record "
+			       "again   q: leave");
 }
 
 static void draw_page(const struct screen *screen, const TachoJob *job)
@@ -125,8 +157,9 @@ static void draw_job(const struct screen *screen, const TachoJob *job)
 	draw_head(title);
 	draw_text(HEAD_LINES, names[screen->page], A_UNDERLINE);
 	draw_page(screen, job);
-	draw_text(LINES - 1,
-		  "r: ranks   o: operations   f: findings   Up, Down: scroll   q: all jobs", A_DIM);
+	draw_last_line(screen,
+		       "r: ranks   o: operations   f: findings   Up, Down: scroll   s: stop "
+		       "recording   a: record again   q: all jobs");
 }
 
 static void draw(struct screen *screen)
@@ -193,9 +226,29 @@ static void turn_to(struct screen *screen, enum page page)
 	screen->scrolled = 0;
 }
 
+/* A question is answered by the next key, whatever it is. */
+static void answer(struct screen *screen, int key)
+{
+	const TachoJob *job = meant_job(screen);
+	gchar asked = screen->asked;
+
+	screen->asked = 0;
+	if (job && (key == 'y' || key == 'Y'))
+		screen->said = screen->act(job, asked == 's' ? TACHO_TOP_STOP : TACHO_TOP_START);
+}
+
 static void take_key(struct screen *screen, int key)
 {
+	g_clear_pointer(&screen->said, g_free);
+	if (screen->asked) {
+		answer(screen, key);
+		return;
+	}
 	switch (key) {
+	case 's':
+	case 'a':
+		screen->asked = meant_job(screen) ? (gchar)key : 0;
+		break;
 	case 'q':
 	case 'Q':
 	case KEY_ESCAPE:
@@ -260,9 +313,10 @@ static void wait_for_keys(struct screen *screen, guint interval_ms,
 	}
 }
 
-gboolean tacho_top_run(TachoJobs *jobs, guint interval_ms, gboolean (*is_interrupted)(void))
+gboolean tacho_top_run(TachoJobs *jobs, guint interval_ms, gboolean (*is_interrupted)(void),
+		       TachoTopDo act)
 {
-	struct screen screen = { .jobs = jobs };
+	struct screen screen = { .jobs = jobs, .act = act };
 	SCREEN *terminal = newterm(NULL, stdout, stdin);
 
 	if (!terminal)
@@ -282,5 +336,6 @@ gboolean tacho_top_run(TachoJobs *jobs, guint interval_ms, gboolean (*is_interru
 	endwin();
 	delscreen(terminal);
 	g_free(screen.path);
+	g_free(screen.said);
 	return TRUE;
 }

@@ -50,6 +50,31 @@ $tmux send-keys -t top f
 shown "^findings"
 $tmux send-keys -t top Tab
 shown "^ranks"
+# Another key than y does nothing; then the job goes on unrecorded, and then it is recorded into a run of its own.
+$tmux send-keys -t top s
+shown "^Stop recording .*job.tacho\?"
+$tmux send-keys -t top n
+shown "^r: ranks"
+ranks=$(grep -l '^	rank = [01];' job.tacho/*/metadata | sed 's/.*-\([0-9]*\)\/metadata/\1/' | sort)
+$tmux send-keys -t top s
+shown "^Stop recording"
+$tmux send-keys -t top y
+shown "goes on unrecorded|not permitted|may not"
+if grep "goes on unrecorded" screen >/dev/null; then
+	for pid in $ranks; do kill -0 "$pid"; done
+	sleep 2 # until it is seen
+	$tmux send-keys -t top a
+	shown "^Record again .*job.tacho\?"
+	$tmux send-keys -t top y
+	shown "are recorded again"
+	for ((i = 0; i < 300 && $(ls -d ddp_train-*.tacho/*/metadata 2>/dev/null | wc -l) < 2; i++)); do sleep 0.1; done
+	again=$(ls -d ddp_train-*.tacho)
+	[ "$(ls -d "$again"/*/metadata | wc -l)" -ge 2 ] || { echo "it is not recorded again"; ls -la; exit 1; }
+	sleep 1
+	"$TACHO" stop -q --job "$(echo "$ranks" | head -1)"
+	"$TACHO" report "$again" --view op --json | grep addmm >/dev/null
+	for pid in $ranks; do kill -0 "$pid"; done
+fi
 $tmux resize-window -t top -x 60 -y 15
 shown "^ranks"
 $tmux send-keys -t top q
