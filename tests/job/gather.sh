@@ -24,7 +24,7 @@ part()
 }
 gather() { "$TACHO" gather "$@" >out 2>said; }
 status() { local code=0; gather "$@" || code=$?; echo $code; }
-ranks() { "$TACHO" info --json "$1" | sed -n 's/^ *"ranks": *\([0-9]*\),*/\1/p'; }
+ranks() { "$TACHO" info --json "$1" | sed -n 's/^.*"ranks":\([0-9]*\).*/\1/p' | head -1; }
 state() { (cd "$1" && find . -type f ! -name .gather.ini -exec sha256sum {} + | sort -k2); }
 
 part 0 one/job.tacho

@@ -43,7 +43,7 @@ check()
 "$TACHO" record -q --probes none --keep-last 50steps -o fifty.tacho -- ./job 2500 6000
 check fifty.tacho 2500 50
 grep -q keep-last fifty.tacho/losses || { echo "nothing was removed"; exit 1; }
-[ "$(value fifty.tacho "SELECT max(number) - min(number) < 2000 FROM step")" = 1 ] || { echo "all steps are there"; exit 1; }
+[ "$(value fifty.tacho "SELECT count(*) < 2000 FROM step")" = 1 ] || { echo "all steps are there"; exit 1; }
 # two ranks, far fewer steps than there are to keep
 "$TACHO" record -q --probes none -n 2 --keep-last "1000 steps" -o few.tacho -- ./job 100 1000
 [ "$(value few.tacho "SELECT count(*) FROM slice WHERE name = 'part'")" = 80000 ] || { echo "something is lost"; exit 1; }

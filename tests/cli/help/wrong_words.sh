@@ -2,7 +2,7 @@
 run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 try() { "$TACHO" "$@" 2>&1 | sed "s,$TACHO_SOURCE_DIR/,," | cut -c 1-160; [ "${PIPESTATUS[0]}" = 2 ] || echo "not exit 2"; }
 try reprot "$run"
-try weather
+try sunset
 try report "$run" --viev op
 try report "$run" --json --all --steps=1 --limmit=3
 try report "$run" --view kernal
