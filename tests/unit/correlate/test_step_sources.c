@@ -284,6 +284,34 @@ static void test_unasked(void)
 	g_assert_cmpint(g_array_index(timeline->steps, TachoStep, 19).end_ns, ==, 399000000);
 }
 
+/* The middle of a run: of every 17th update alone somebody asked for tensors. `n_models` of them take turns. */
+static void check_seldom_asked(guint n_models, guint n_updates)
+{
+	g_autoptr(GString) text = g_string_new(MAIN);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_seen = 0;
+
+	for (guint i = 0; i < n_updates; i++)
+		g_string_append_printf(text,
+				       "op a %u..%u\nannotation Optimizer.step#Adam.step %u..%u\n"
+				       "  op aten::add_ %u..%u in=float32[8]@0x%u000\n",
+				       10 * i, 10 * i + 1, 10 * i + 2, 10 * i + 9, 10 * i + 3,
+				       10 * i + 4, 1 + (i % 17 ? i % 5 : i % n_models));
+	timeline = timeline_from_text(text->str);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (g_strcmp0(tacho_slice_name(timeline, i), "aten::add_") == 0 && n_seen++ % 17)
+			timeline->slices.flags[i] |= TACHO_SLICE_UNASKED;
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->steps->len, ==, n_updates / n_models);
+}
+
+static void test_seldom_asked(void)
+{
+	check_seldom_asked(1, 60);
+	check_seldom_asked(2, 120);
+	check_seldom_asked(3, 300);
+}
+
 /* Control steps count among the updates, and may stand for any of a cycle. */
 static void test_controls(void)
 {
@@ -390,6 +418,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_sources/rest", test_rest);
 	g_test_add_func("/step_sources/cycles", test_cycles);
 	g_test_add_func("/step_sources/unasked", test_unasked);
+	g_test_add_func("/step_sources/seldom_asked", test_seldom_asked);
 	g_test_add_func("/step_sources/controls", test_controls);
 	g_test_add_func("/step_sources/late", test_late);
 	g_test_add_func("/step_sources/lent", test_lent);
