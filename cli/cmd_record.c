@@ -226,7 +226,7 @@ static gchar *preload_list(const struct recording *recording)
 		g_autofree gchar *library = NULL;
 
 		if (!recording->has_probe[p] || !probe_choices[p].library ||
-		    probe_choices[p].variable)
+		    (probe_choices[p].variable && probe_choices[p].sharing != PROBE_SWITCH))
 			continue;
 		library = g_build_filename(folder, probe_choices[p].library, NULL);
 		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
@@ -266,6 +266,8 @@ static gchar **bring_named_probe(const struct recording *recording, const ProbeC
 	g_autofree gchar *library = NULL;
 	const gchar *value;
 
+	if (probe->sharing == PROBE_SWITCH)
+		return g_environ_setenv(environment, probe->variable, "1", FALSE);
 	if (probe->sharing == PROBE_HANDED)
 		environment = hand_on(environment, probe);
 	value = g_environ_getenv(environment, probe->variable);

@@ -10,6 +10,7 @@
 #define STAYS	     PROBE_STAYS, NULL
 #define LISTED	     PROBE_LISTED, NULL
 #define HANDED(told) PROBE_HANDED, told
+#define SWITCH	     PROBE_SWITCH, NULL
 #define ALL	     TRUE
 #define NAMED	     FALSE
 

@@ -16,6 +16,7 @@ typedef enum {
 	PROBE_STAYS,  /* that tool stays, and the probe records nothing */
 	PROBE_LISTED, /* the variable is a list: the probe is put last */
 	PROBE_HANDED, /* the probe takes its place, and loads it and tells it the same */
+	PROBE_SWITCH, /* the variable is no name: 1 lets the preloaded probe in */
 } ProbeSharing;
 
 typedef struct {
