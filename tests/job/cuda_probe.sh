@@ -26,7 +26,7 @@ record() {
 quiet() { [ ! -s err ] || wrong "$1: $(cat err)"; }
 
 cat >compare.py <<'END_PYTHON'
-"""compare.py LEAST: what the device did is in the run, as the stand-in had it; LEAST of 100 pieces of work at least."""
+"""compare.py LEAST APART_NS: what the device did is in the run, as the stand-in had it and no further off; LEAST of 100 pieces of work at least."""
 import csv, os, statistics, subprocess, sys
 out = subprocess.run([os.environ["TACHO"], "query", "run", "--format", "csv",
                       "select s.ts, s.dur, t.stream, s.category, c.ts as call_ts, c.name as call from slice s join gpu_track t on t.id = s.track_id "
@@ -52,7 +52,7 @@ if len(found) == len(told):
     for row, one in zip(found, told):
         if row["category"] != one[3] or int(row["stream"]) != one[2]:
             sys.exit(f"{row} is not {one}")
-        if abs(apart(row, one) - shift) > 5000 or abs(int(row["dur"]) - one[1]) > 15:
+        if abs(apart(row, one) - shift) > int(sys.argv[2]) or abs(int(row["dur"]) - one[1]) > 15:
             sys.exit(f"{row} is {apart(row, one) - shift} ns off {one}")
 else:
     lengths = {}
@@ -65,7 +65,8 @@ for row in found:
     if not row["call"] or int(row["ts"]) < int(row["call_ts"]):
         sys.exit(f"{row} is before its call, or has none")
 END_PYTHON
-same() { /usr/bin/python3 compare.py "${2:-100}" || wrong "$1: not what the device did"; }
+# a clock that drifts by 200 of a million is followed after 50 ms: before, times are up to 10 us off
+same() { /usr/bin/python3 compare.py "${2:-100}" "${3:-5000}" || wrong "$1: not what the device did"; }
 
 for major in 11 12 13; do
 	record $major "" train 20
@@ -138,7 +139,7 @@ done
 for fault in late reverse unknown strange threads threads,reverse,late noclock noclock,drift noexit; do
 	record 12 $fault train 20
 	quiet "$fault"
-	[ $fault = noexit ] || same "$fault"
+	[ $fault = noexit ] || same "$fault" 100 $([ $fault != noclock,drift ] || echo 15000)
 	[ "$(score)" = 100 ] || [ $fault = noexit ] || wrong "$fault: trust $(score)"
 done
 record 12 noclock,drift train 1000
@@ -149,7 +150,7 @@ record 12 dropped train 20
 lowered dropped "lost records: 22"
 same dropped 85
 record 12 short train 20
-"$TACHO" info run | grep -q "lost records: 1" || wrong "a record that is cut is not counted"
+"$TACHO" info run | grep -q "lost records: [1-9]" || wrong "a record that is cut is not counted"
 for fault in zero backwards early; do
 	record 12 $fault train 21
 	lowered $fault "impossible time: 15"
