@@ -79,6 +79,7 @@ struct options {
 	gboolean is_forced;
 	gboolean is_quiet;
 	gboolean starts_later;
+	gboolean has_onnx_nodes;
 };
 
 typedef struct options RecordOptions;
@@ -320,17 +321,19 @@ static gchar **hook_environment(const struct recording *recording, gchar **envir
 {
 	gboolean has_python = recording->has_probe[PROBE_python];
 	gboolean has_xla = recording->has_probe[PROBE_xla] && !recording->options->starts_later;
+	gboolean has_onnxruntime = recording->has_probe[PROBE_onnxruntime];
 	gboolean has_precision = recording->options->precision.name != NULL;
-	gboolean has_hook = has_python || has_xla || has_precision;
+	gboolean has_hook = has_python || has_xla || has_onnxruntime || has_precision;
 
 	if (has_hook)
 		environment = job_environment_bring_hook(environment, "record", &has_hook);
-	if (has_hook && (!has_python || !has_xla))
-		environment = g_environ_setenv(environment, "TACHO_HOOKS",
-					       has_python ? "python"
-					       : has_xla  ? "xla"
-							  : "none",
-					       TRUE);
+	if (has_hook && (!has_python || !has_xla || !has_onnxruntime)) {
+		g_autofree gchar *hooks = g_strconcat(has_python ? "python," : "",
+						      has_xla ? "xla," : "",
+						      has_onnxruntime ? "onnxruntime" : "", NULL);
+
+		environment = g_environ_setenv(environment, "TACHO_HOOKS", hooks, TRUE);
+	}
 	return job_precision_set(&recording->options->precision, environment);
 }
 
@@ -389,6 +392,8 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 
 		environment = g_environ_setenv(environment, "TACHO_MALLOC_MIN", bytes, TRUE);
 	}
+	if (recording->options->has_onnx_nodes)
+		environment = g_environ_setenv(environment, "TACHO_ONNX_NODES", "1", TRUE);
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -697,6 +702,8 @@ int cmd_record(int argc, char **argv)
 		  "HOW" },
 		{ "malloc-min", 0, 0, G_OPTION_ARG_STRING, &options.malloc_min,
 		  "the probe malloc: record blocks of this size and more (default: 4K)", "SIZE" },
+		{ "onnx-nodes", 0, 0, G_OPTION_ARG_NONE, &options.has_onnx_nodes,
+		  "the nodes of ONNX Runtime's runs, too, by its own profiler", NULL },
 		{ "precision", 0, 0, G_OPTION_ARG_STRING, &options.precision.name,
 		  "have matrix operations compute in fp32, tf32, bf16, fp16 or int8", "P" },
 		{ "precision-statistics", 0, 0, G_OPTION_ARG_NONE,
