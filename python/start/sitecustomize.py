@@ -1,7 +1,7 @@
 """Start-up of tacho's Python hook; `tacho record` puts this folder first on PYTHONPATH.
 
 Python's site module imports `sitecustomize` before the job's first line. This one waits for
-modules of PyTorch, TensorFlow and JAX to be imported (it imports nothing itself), then gives way to the sitecustomize
+modules of PyTorch, TensorFlow, JAX and ONNX Runtime to be imported (it imports nothing itself), then gives way to the sitecustomize
 that the job would have had.
 
 (1) It never prints, never raises, and leaves sys.path as the job would have had it.
@@ -42,6 +42,10 @@ class _ImportWatch:
         "jax._src.profiler": "watch_jax_profiler",
     }
 
+    RUNTIMES = {
+        "onnxruntime.capi.onnxruntime_inference_collection": "watch_onnxruntime",
+    }
+
     PLANNED = {
         "torch.nn.parallel.distributed": "carry_out_plan",
         "torch.optim.optimizer": "carry_out_plan_of_optimizers",
@@ -52,7 +56,7 @@ class _ImportWatch:
 
     def __init__(self):
         self.waiting = {}
-        hooks = os.environ.get("TACHO_HOOKS", "python,xla").split(",")
+        hooks = os.environ.get("TACHO_HOOKS", "python,xla,onnxruntime").split(",")
         if _has_plan():
             self.waiting.update(self.PLANNED)
         if not os.environ.get("TACHO_RUN_DIR"):
@@ -63,6 +67,8 @@ class _ImportWatch:
             self.waiting.update(self.WATCHED)
         if "xla" in hooks:
             self.waiting.update(self.PROFILED)
+        if "onnxruntime" in hooks:
+            self.waiting.update(self.RUNTIMES)
 
     def find_spec(self, name, path=None, target=None):
         function = self.waiting.pop(name, None)

@@ -8,6 +8,7 @@ watch_compil...       what torch.compile does (compiled.py)
 watch_horovod, watch_byteps  their own timelines (own_timelines.py)
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
+watch_onnxruntime     runs of ONNX Runtime's sessions, and its profiler where asked for (onnxruntime_sessions.py)
 
 begin_late, end_late  the first two in a process that runs already (late.py)
 
@@ -113,6 +114,12 @@ def watch_tf_coordinator(module):
     from . import tensorflow_steps
 
     tensorflow_steps.install_coordinator(module)
+
+
+def watch_onnxruntime(module):
+    from . import onnxruntime_sessions
+
+    onnxruntime_sessions.install(module)
 
 
 def begin_late():

@@ -32,6 +32,7 @@ static void read_facts(struct added_trace *added)
 	added->rank = no_rank || rank < 0 ? -1 : rank;
 	added->step = g_key_file_get_string(facts, "trace", "step", NULL);
 	added->n_steps = MAX(g_key_file_get_int64(facts, "trace", "steps", NULL), 0);
+	added->base_ns = MAX(g_key_file_get_int64(facts, "trace", "base_ns", NULL), 0);
 	added->first_step = MAX(g_key_file_get_int64(facts, "trace", "first_step", NULL), 0);
 }
 

@@ -15,6 +15,7 @@ struct added_trace {
 	gchar *step; /* the name of what is one training step; NULL: the trace's own word counts */
 	gint64 first_step; /* number of the first */
 	gint64 n_steps;	   /* how many; what is behind them is none, or not whole. 0: all */
+	gint64 base_ns;	   /* when its times count from; 0: as they are */
 };
 
 void added_trace_free(gpointer added);

@@ -561,6 +561,7 @@ gboolean mixed_run_add(MixedRun *mixed, const struct added_trace *added, TachoTi
 				 .readers = readers };
 
 	added_steps_mark(trace, added);
+	trace->origin_unix_ns = clock_map_add(trace->origin_unix_ns, added->base_ns);
 	memset(readers, 0xff, (trace->processes->len + 1) * sizeof(*readers)); /* TACHO_NONE */
 	return timeline_join_begin(&join, mixed->run, trace, error) &&
 	       lay_in(&laying, &join, ret_counts, error);
