@@ -55,25 +55,29 @@ class _NamedRun:
 def _prepare(session):
     """A session is about to be created."""
     options = session._sess_options
-    before = None
-    if options is not None:
-        before = options.enable_profiling, options.profile_file_prefix
-        if options.enable_profiling and "/.tacho-" not in options.profile_file_prefix:
-            return  # the job's own: (2)
-    if not agent.records_all():
-        return
+    before = _before(options)
+    if (before and before[0]) or not agent.records_all():
+        return  # the job's own: (2)
     number = next(_numbers, None)
     if number is None:
         return
     traces = os.path.join(os.environ["TACHO_RUN_DIR"], profile_window.TRACES)
     name = "%s-%d-onnx-py%d" % (profile_window.host(), os.getpid(), number)
-    hidden = os.path.join(traces, ".tacho-" + name)
+    hidden = os.path.join(traces, "." + name)
     os.makedirs(hidden, 0o700)
     if options is None:
         options = session._sess_options = _new_options()
     options.enable_profiling = True
     options.profile_file_prefix = os.path.join(hidden, "profile")
     _begun[session] = options, before, hidden, os.path.join(traces, name)
+
+
+def _before(options):
+    """Whether and where the job itself has them profile; None: the options are ours."""
+    for begun in _begun.values():
+        if begun[0] is options:
+            return begun[1]
+    return options and (options.enable_profiling, options.profile_file_prefix)
 
 
 def _new_options():
