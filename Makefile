@@ -64,6 +64,12 @@ frameworks-slow-down: ## how much longer their steps are when recorded, for MINU
 	@tools/make-frameworks.sh
 	@tests/frameworks/slow_down.py --minutes $(MINUTES) --write docs/frameworks.md
 
+check-onnxruntime: ## the test of ONNX Runtime's probe on the real library, as pip and npm have it, below build/onnxruntime
+	@tools/install-packages.sh build job test
+	@tools/build.sh default
+	@tools/make-onnxruntime.sh
+	@tools/test.sh default -R '/onnxruntime_probe$$'
+
 conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
 	@tools/install-packages.sh build job test check conformance
 	@tools/build.sh default
@@ -147,5 +153,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job conformance soak \
+.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks check-onnxruntime frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job conformance soak \
 	validate validate-cost validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

@@ -282,6 +282,19 @@ static void leave(void)
 	printf("%g\n", (double)run_once(new_session(model, NULL)));
 }
 
+/* Runs until somebody ends it. */
+static void patient(void)
+{
+	void *session = new_session(model, NULL);
+
+	printf("began\n");
+	fflush(stdout);
+	for (;;) {
+		run_once(session);
+		usleep(1000);
+	}
+}
+
 static double now_s(void)
 {
 	struct timespec now;
@@ -360,7 +373,7 @@ int main(int argc, char **argv)
 		void (*go)(void);
 	} ways[] = { { "runs", runs },	     { "more", more }, { "later", later },
 		     { "threads", threads }, { "fork", forks }, { "own", own },
-		     { "leave", leave },     { "speed", speed } };
+		     { "leave", leave },     { "speed", speed }, { "patient", patient } };
 
 	if (argc < 3)
 		return 2;

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# The probe of ONNX Runtime: sessions and runs of a program in C, on what stands in for the library and, where `make check-onnxruntime` has
+# brought them, on the real one as Node.js and Python have it (build/onnxruntime). Programs do what they do without it.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+job=$TACHO_BUILD_DIR/tests/standins/onnxruntime_job
+standins=$TACHO_BUILD_DIR/tests/standins/onnxruntime
+real=${TACHO_ONNXRUNTIME:-$TACHO_SOURCE_DIR/build/onnxruntime}
+failed=0
+wrong() { echo "$*"; failed=1; }
+ask() { "$TACHO" query --format csv run "$1" | tail -n +2; }
+is() { # is WHAT SQL ANSWER
+	local answer
+	answer=$(ask "$2")
+	[ "$answer" = "$3" ] || wrong "$1: $answer, not $3"
+}
+runs_of="select count(*) from slice where category = 'kernel' and name ="
+
+# same WHAT OPTION... -- COMMAND...: the same output and exit code with and without; nothing said, nothing lost
+same() {
+	local what=$1 options=() code
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	rm -f own_*.json
+	"$@" >plain 2>plain.err
+	code=$?
+	rm -f own_*.json
+	"$TACHO" record -q --force ${options[@]+"${options[@]}"} -o run -- "$@" >out 2>err
+	[ $? = $code ] || wrong "$what: another exit code"
+	cmp -s plain out || wrong "$what: the program said other things: $(diff plain out | head -3)"
+	cmp -s plain.err err || wrong "$what: it is said: $(diff plain.err err | head -3)"
+	"$TACHO" info --json run | grep -q '"dropped_events":0' || wrong "$what: records were dropped"
+}
+
+# --- on the stand-in
+for variant in closed open; do
+	library=$standins/$variant/libonnxruntime.so.1
+	same "$variant runs" -- "$job" "$library" runs
+	is "$variant runs" "$runs_of 'onnxruntime: model'" 11
+	is "$variant tensors" "select count(*) from slice s join args a on a.arg_set_id = s.arg_set_id where s.name = 'onnxruntime: model'
+		and a.key = 'detail' and a.string_value = 'x:float32:2x3 -> y:float32:2x3'" 10
+	is "$variant failure" "select count(*) from args where key = 'detail' and string_value = 'bad:float32:2x3 -> y'" 1
+	is "$variant bytes" "select count(*) from args where key = 'bytes' and int_value = 48" 10
+	is "$variant loads" "select group_concat(name) from (select name from slice where name like 'onnxruntime: load %' order by ts)" \
+		'"onnxruntime: load model,onnxruntime: load missing"'
+	is "$variant open slices" "select count(*) from slice where dur < 0" 0
+	same "$variant more" -- "$job" "$library" more
+	is "$variant more" "select group_concat(d, '; ') from (select a.string_value d from slice s join args a on a.arg_set_id = s.arg_set_id
+		where s.name = 'onnxruntime: graph from memory' and a.key = 'detail' order by s.ts)" \
+		'x:float32:2x3 -> y:float32:2x3; (bound) ->; s:sequence -> y:float32:scalar'
+	same "$variant later" -- "$job" "$library" later
+	is "$variant later" "select count(*) from slice where name = 'onnxruntime: model' and dur >= 0" 21
+	same "$variant threads" -- "$job" "$library" threads
+	is "$variant threads" "$runs_of 'onnxruntime: model'" 4800
+	same "$variant fork" -- "$job" "$library" fork
+	is "$variant fork" "$runs_of 'onnxruntime: model'" 3
+	is "$variant fork" "select count(distinct t.upid) from slice s join thread_track tt on tt.id = s.track_id join thread t using (utid)
+		where s.name = 'onnxruntime: model'" 2
+	# it is loaded, unloaded and loaded again more often than there are places for libraries
+	same "$variant reload" -- "$job" "$library" reload
+	is "$variant reload" "$runs_of 'onnxruntime: model'" 6
+done
+
+# an interface that is not known
+"$TACHO" record -q --force -o run -- "$job" "$standins/other/libonnxruntime.so.1" runs >out 2>err
+"$job" "$standins/other/libonnxruntime.so.1" runs | cmp -s - out || wrong "another version: the program said $(cat out)"
+grep -q 'is not one of version 1.5 or later' err || wrong "nobody says that another version is not recorded: $(cat err)"
+is "another version" "select count(*) from slice where name like 'onnxruntime%'" 0
+
+# nodes, by the library's own profiler
+library=$standins/closed/libonnxruntime.so.1
+same nodes --onnx-nodes -- "$job" "$library" runs
+is nodes "select count(*) from slice where name = 'Add' and category = 'op'" 11
+is "nodes' place" "select count(*) from slice s join slice p on p.id = s.parent_id or p.name = 'session_initialization'
+	where s.name = 'session_initialization' and s.category = 'annotation'" 1
+[ "$(ls run/traces | wc -l)" = 1 ] || wrong "nodes: $(ls run/traces)"
+"$TACHO" info --json run | grep -q '"problems":\[\]' || wrong "nodes: trust: $("$TACHO" info run | tail -5)"
+same "nodes at exit" --onnx-nodes -- "$job" "$library" leave
+is "nodes at exit" "select count(*) from slice where name = 'Add'" 1
+same "the program's own profile" --onnx-nodes -- "$job" "$library" own
+[ -s own_now.json ] || wrong "the program's own profile is not there"
+[ ! -d run/traces ] || wrong "the program's own profile was switched: $(ls -A run/traces)"
+same "nodes refused" --onnx-nodes -- env STANDIN_REFUSES_PROFILING=1 "$job" "$library" runs
+is "nodes refused" "$runs_of 'onnxruntime: model'" 11
+same "nodes and a fork" --onnx-nodes -- "$job" "$library" fork
+is "nodes and a fork" "select count(*) from slice where name = 'Add'" 2
+
+# attached to late: sessions that were created before are not known by name
+"$job" "$library" patient >out 2>err &
+pid=$!
+until grep -q began out 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+"$TACHO" attach --help >/dev/null && if "$TACHO" attach -q --force -o run $pid >said 2>&1; then
+	sleep 0.5
+	"$TACHO" stop $pid >>said 2>&1 || wrong "stop: $(cat said)"
+	is "attached" "select count(*) > 0 from slice where name = 'onnxruntime: a model' and category = 'kernel'" 1
+elif ! grep -qi 'not permitted\|ptrace' said; then
+	wrong "attach: $(cat said)"
+fi
+kill -TERM $pid 2>/dev/null
+wait $pid 2>/dev/null
+
+# --- on the real library
+python3 "$TACHO_SOURCE_DIR/tests/job/tiny_onnx.py" tiny.onnx || wrong "no model"
+library=$(find "$real/node/node_modules/onnxruntime-node/bin" -path '*/linux/x64/*' -name 'libonnxruntime.so.1*' 2>/dev/null | sort | head -1)
+if [ -n "$library" ]; then
+	echo "with $library"
+	for way in runs threads fork own; do
+		same "real $way" -- "$job" "$library" $way tiny.onnx
+	done
+	same "real runs" -- "$job" "$library" runs tiny.onnx
+	is "real runs" "$runs_of 'onnxruntime: tiny.onnx'" 11
+	is "real tensors" "select count(*) from args where key = 'detail' and string_value = 'x:float32:2x3 -> y:float32:2x3'" 10
+	same "real nodes" --onnx-nodes -- "$job" "$library" runs tiny.onnx
+	# ONNX Runtime may fuse two of the three
+	is "real nodes" "select count(*) >= 20 from slice where category = 'op'" 1
+	is "real nodes are within runs" "select count(*) from slice o where o.category = 'op' and not exists (select 1 from slice r
+		where r.name = 'onnxruntime: tiny.onnx' and r.track_id = o.track_id and o.ts >= r.ts - 2000 and o.ts + o.dur <= r.ts + r.dur + 2000)" 0
+	"$TACHO" info --json run | grep -q '"problems":\[\]' || wrong "real nodes: trust: $("$TACHO" info run | tail -5)"
+	cp "$TACHO_SOURCE_DIR/tests/job/onnxruntime_job.js" "$real/node/"
+	same node -- node "$real/node/onnxruntime_job.js" tiny.onnx
+	is node "$runs_of 'onnxruntime: tiny.onnx'" 11
+	same "node's nodes" --onnx-nodes -- node "$real/node/onnxruntime_job.js" tiny.onnx
+	is "node's nodes" "select count(*) >= 20 from slice where category = 'op'" 1
+fi
+python=$real/python/bin/python
+if [ -x "$python" ]; then
+	"$python" -c 'import onnxruntime; print("with onnxruntime", onnxruntime.__version__)'
+	for way in runs own shared threads; do
+		for nodes in "" --onnx-nodes; do
+			# shellcheck disable=SC2086
+			same "Python $way $nodes" $nodes -- "$python" "$TACHO_SOURCE_DIR/tests/job/onnxruntime_jobs.py" $way tiny.onnx
+		done
+		case $way in
+		runs)
+			is "Python" "$runs_of 'onnxruntime: tiny.onnx'" 12
+			is "Python, from memory" "$runs_of 'onnxruntime: tiny'" 1
+			is "Python's nodes" "select count(*) >= 20 from slice where category = 'op'" 1
+			;;
+		own) is "Python's own profile" "select count(*) from slice where category = 'op'" 0 ;;
+		threads) is "Python's threads" "$runs_of 'onnxruntime: tiny.onnx'" 400 ;;
+		esac
+	done
+fi
+exit $failed
