@@ -41,13 +41,14 @@ static struct watch {
 static int n_watches;
 
 static struct object_list known;
-static unsigned long long adds_seen; /* atomic: the loader's count at the last check */
+static unsigned long long changes_seen; /* atomic: the loader's counts at the last check */
 static int is_checking;
 
-static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
+/* Unloading counts, too: what is loaded to the same place later is to be new. */
+static int read_changes(struct dl_phdr_info *info, size_t size, void *changes)
 {
 	(void)size;
-	*(unsigned long long *)adds = info->dlpi_adds;
+	*(unsigned long long *)changes = info->dlpi_adds + info->dlpi_subs;
 	return 1;
 }
 
@@ -120,7 +121,7 @@ static void tell(const struct watch *watch, const char *path, uintptr_t base)
 
 struct check {
 	const void *caller;
-	unsigned long long adds;
+	unsigned long long changes;
 };
 
 static void check(void *check_pointer)
@@ -138,7 +139,7 @@ static void check(void *check_pointer)
 		free(known.objects);
 		known = survey.now;
 		if (survey.n_appeared < MAX_NEW)
-			__atomic_store_n(&adds_seen, asked->adds, __ATOMIC_RELEASE);
+			__atomic_store_n(&changes_seen, asked->changes, __ATOMIC_RELEASE);
 		for (size_t i = 0; i < survey.n_appeared; i++)
 			for (int w = 0; w < __atomic_load_n(&n_watches, __ATOMIC_ACQUIRE); w++)
 				tell(&watches[w], survey.appeared[i].path, survey.appeared[i].base);
@@ -152,8 +153,8 @@ void loader_watch_check_from(const void *caller)
 
 	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE) || !tacho_is_alive())
 		return;
-	dl_iterate_phdr(read_adds, &asked.adds);
-	if (asked.adds == __atomic_load_n(&adds_seen, __ATOMIC_ACQUIRE) ||
+	dl_iterate_phdr(read_changes, &asked.changes);
+	if (asked.changes == __atomic_load_n(&changes_seen, __ATOMIC_ACQUIRE) ||
 	    __atomic_exchange_n(&is_checking, 1, __ATOMIC_ACQ_REL))
 		return;
 	tacho_run_aside(check, &asked);

@@ -192,7 +192,7 @@ static void later(void)
 	sem_init(&asked.ended, 0, 0);
 	for (int i = 0; i < 20; i++) {
 		output = NULL;
-		must(CALL(RUN_ASYNC, void *, const char *const *, void **, size_t,
+		must(CALL(RUN_ASYNC, void *, void *, const char *const *, void **, size_t,
 			  const char *const *, size_t, void **, void *, void *)(
 			     session, NULL, inputs, &input, 1, outputs, 1, &output, (void *)ended,
 			     &asked),
@@ -202,7 +202,7 @@ static void later(void)
 		RELEASE(RELEASE_VALUE, output);
 	}
 	printf("later: %d, refused: %d\n", n_right,
-	       free_status(CALL(RUN_ASYNC, void *, const char *const *, void **, size_t,
+	       free_status(CALL(RUN_ASYNC, void *, void *, const char *const *, void **, size_t,
 				const char *const *, size_t, void **, void *,
 				void *)(session, NULL, inputs, &input, 0, outputs, 1, &output,
 					(void *)ended, &asked)) != NULL);
