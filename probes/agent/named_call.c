@@ -1,9 +1,10 @@
-/* named_call: for the Python hook, a callable in the place of another one (Inductor's compiled kernels), each of whose calls is a
- * kernel in the trace. It is a function built into the language, so it adds no frame to tracebacks and costs little.
+/* named_call: for the Python hook, a callable in the place of another one (Inductor's compiled kernels, runs of ONNX Runtime), each of
+ * whose calls is a kernel or an operation in the trace. It is a function built into the language, so it adds no frame to tracebacks and costs little.
  *
  * The interpreter is the process's: its functions are looked up by name, all of them in its stable interface since 3.9. */
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct named_call {
 	struct method_definition definition;
 	PyObject *callable;
 	uint32_t class_id;
+	bool is_op; /* else a kernel */
 };
 
 static struct {
@@ -67,30 +69,41 @@ static bool find_python(void)
 	return true;
 }
 
-static struct record_kernel *begin(uint32_t class_id)
+/* A slice's duration is in the same place, whatever its kind. */
+_Static_assert(offsetof(struct record_kernel, duration) == offsetof(struct record_slice, duration) &&
+		       offsetof(struct record_op, duration) == offsetof(struct record_slice, duration),
+	       "slices begin alike");
+
+static struct record_slice *begin(const struct named_call *named)
 {
-	struct record_kernel *kernel;
+	uint32_t bytes = named->is_op ? sizeof(struct record_op) : sizeof(struct record_kernel);
+	struct record_slice *slice;
 
 	if (!tacho_is_recording_all())
 		return NULL;
-	kernel = tacho_record_begin(class_id, sizeof(*kernel));
-	if (!kernel)
+	slice = tacho_record_begin(named->class_id, bytes);
+	if (!slice)
 		return NULL;
-	memset((char *)kernel + sizeof(kernel->header), 0,
-	       sizeof(*kernel) - sizeof(kernel->header));
-	kernel->duration = TRACE_OPEN;
-	tacho_record_commit(kernel);
-	return kernel;
+	memset((char *)slice + sizeof(slice->header), 0, bytes - sizeof(slice->header));
+	slice->duration = TRACE_OPEN;
+	if (named->is_op) {
+		struct record_op *op = (struct record_op *)slice;
+
+		op->sequence = TRACE_NO_SEQUENCE;
+		op->flags = TRACE_OP_UNASKED;
+	}
+	tacho_record_commit(slice);
+	return slice;
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, intptr_t n, PyObject *keywords)
 {
-	struct named_call *named = python.capsule_pointer(self, CAPSULE);
-	struct record_kernel *kernel = begin(named->class_id);
+	const struct named_call *named = python.capsule_pointer(self, CAPSULE);
+	struct record_slice *slice = begin(named);
 	PyObject *result = python.vectorcall(named->callable, arguments, (size_t)n, keywords);
 
-	if (kernel)
-		tacho_slice_end(kernel, &kernel->duration);
+	if (slice)
+		tacho_slice_end(slice, &slice->duration);
 	return result;
 }
 
@@ -103,7 +116,7 @@ static void destroy(PyObject *capsule)
 }
 
 /* The record's part of a call; the call of a function by another one is some nanoseconds beside it. */
-static void measure_cost(uint32_t class_id)
+static void measure_cost(const struct named_call *named)
 {
 	uint64_t least_ns = UINT64_MAX;
 
@@ -115,10 +128,10 @@ static void measure_cost(uint32_t class_id)
 
 		clock_gettime(CLOCK_MONOTONIC, &from);
 		for (int i = 0; i < COST_CALLS; i++) {
-			struct record_kernel *kernel = begin(class_id);
+			struct record_slice *slice = begin(named);
 
-			if (kernel)
-				tacho_slice_end(kernel, &kernel->duration);
+			if (slice)
+				tacho_slice_end(slice, &slice->duration);
 		}
 		clock_gettime(CLOCK_MONOTONIC, &to);
 		tacho_scratch_rewind();
@@ -128,13 +141,11 @@ static void measure_cost(uint32_t class_id)
 			least_ns = taken_ns;
 	}
 	tacho_scratch_end();
-	tacho_kernel_cost(class_id, "python", least_ns * 1000 / COST_CALLS);
+	(named->is_op ? tacho_op_cost : tacho_kernel_cost)(named->class_id, "python",
+							   least_ns * 1000 / COST_CALLS);
 }
 
-/* A new reference to a callable that calls `callable` and records that as kernel `name`, which the process keeps; NULL: there is
- * none. Called with the interpreter's lock held. */
-TACHO_EXPORT PyObject *tacho_named_call(PyObject *callable, const char *name);
-PyObject *tacho_named_call(PyObject *callable, const char *name)
+static PyObject *new_call(PyObject *callable, const char *name, bool is_op)
 {
 	struct named_call *named;
 	PyObject *capsule, *function;
@@ -145,8 +156,10 @@ PyObject *tacho_named_call(PyObject *callable, const char *name)
 	if (!named)
 		return NULL;
 	named->callable = callable;
-	named->class_id = tacho_class(TRACE_KIND_KERNEL, name, strlen(name));
-	named->definition.name = "kernel";
+	named->is_op = is_op;
+	named->class_id =
+		tacho_class(is_op ? TRACE_KIND_OP : TRACE_KIND_KERNEL, name, strlen(name));
+	named->definition.name = is_op ? "operation" : "kernel";
 	named->definition.call = call;
 	named->definition.flags = CALLED_FAST_WITH_KEYWORDS;
 	capsule = python.new_capsule(named, CAPSULE, destroy);
@@ -155,8 +168,23 @@ PyObject *tacho_named_call(PyObject *callable, const char *name)
 		return NULL;
 	}
 	python.increment(callable);
-	measure_cost(named->class_id);
+	measure_cost(named);
 	function = python.new_function(&named->definition, capsule, NULL);
 	python.decrement(capsule);
 	return function;
+}
+
+/* A new reference to a callable that calls `callable` and records that as kernel `name`, which the process keeps; NULL: there is
+ * none. Called with the interpreter's lock held. */
+TACHO_EXPORT PyObject *tacho_named_call(PyObject *callable, const char *name);
+PyObject *tacho_named_call(PyObject *callable, const char *name)
+{
+	return new_call(callable, name, false);
+}
+
+/* The same as an operation. */
+TACHO_EXPORT PyObject *tacho_named_op(PyObject *callable, const char *name);
+PyObject *tacho_named_op(PyObject *callable, const char *name)
+{
+	return new_call(callable, name, true);
 }

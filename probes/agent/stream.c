@@ -745,6 +745,12 @@ void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picosecond
 		write_cost(TRACE_KIND_KERNEL, class_id, probe, picoseconds);
 }
 
+void tacho_op_cost(uint32_t class_id, const char *probe, uint64_t picoseconds)
+{
+	if (class_id)
+		write_cost(TRACE_KIND_OP, class_id, probe, picoseconds);
+}
+
 void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 {
 	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && tacho_is_partial()) ||

@@ -184,6 +184,9 @@ TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint
 /* The same of the kernels of one class, for a probe that is not the only one to record kernels. */
 TACHO_EXPORT void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picoseconds);
 
+/* The same of the operations of one class. */
+TACHO_EXPORT void tacho_op_cost(uint32_t class_id, const char *probe, uint64_t picoseconds);
+
 /* Call `function` on a stack of the agent's, with signals held (agent/aside.c): in a hook, for whatever
  * needs more than some 500 bytes of stack. errno is kept. False: there is no memory for a stack, and it
  * was not called. */

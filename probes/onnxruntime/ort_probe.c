@@ -1,12 +1,13 @@
 /* ort_probe: what programs have ONNX Runtime do: sessions as they are created, and each run with its tensors.
  *
- * (1) A run's record is begun before the run, with its inputs and the names of its outputs; what the outputs are is filled in when they
- *     are there. The run itself is the library's: BLAS, files and what else it calls are recorded within.
+ * (1) A run is an operation with its inputs; its outputs are told when it ends. What the library calls meanwhile (BLAS, files) is recorded
+ *     within. How the tensors are called is told once a session, of its first run.
  * (2) The program gets what it would get: its session, its status, its outputs. The probe asks the library for types and shapes of
  *     values that the program has at hand, no more.
  * (3) Of an asynchronous run there is a span, ended when the library calls the program back.
  * (4) Each library of the process has functions of its own here: an entry does not say which table it was called by. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,10 +16,8 @@
 #include "common/watch.h"
 #include "onnxruntime/ort_profile.h"
 #include "onnxruntime/ort_session.h"
-#include "onnxruntime/ort_text.h"
+#include "onnxruntime/ort_tensors.h"
 
-#define OUTPUT_BYTES 48	 /* kept free for what an output is */
-#define MAX_OUTPUTS  256 /* bytes kept free for all */
 #define COST_ROUNDS  5
 #define COST_CALLS   16
 
@@ -29,72 +28,50 @@ static inline bool is_wanted(void)
 
 /* --- a run ---------------------------------------------------------------------------------- */
 
-struct tensors {
-	const char *const *names;
-	const struct ort_value *const *values;
-	size_t n;
-};
-
 struct run {
 	const struct ort_library *library;
 	struct ort_known_session *known;
-	struct tensors inputs;
-	const char *const *output_names;
-	size_t n_outputs;
-	struct record_kernel *record;
-	char *outputs;	 /* in the record: where they stand */
-	uint32_t n_free; /* bytes there */
+	const struct ort_value *const *inputs; /* NULL: not known */
+	size_t n_inputs, n_outputs;
+	struct record_op *record;
 };
 
-/* Write the record of a run that begins. */
 static void write_run(struct run *run)
 {
-	struct record_kernel *record;
-	struct ort_text text;
-	size_t dims_bytes, n_outputs = run->n_outputs * OUTPUT_BYTES;
-	uint32_t n_begin, n_text;
-	char *at;
+	struct record_op *record;
+	struct ort_tensors inputs;
 
-	ort_text_begin(&text);
-	ort_text_add(&text, run->library, run->inputs.names, run->inputs.values, run->inputs.n);
-	ort_text_arrow(&text);
-	n_begin = text.n;
-	ort_text_add(&text, run->library, run->output_names, NULL, run->n_outputs);
-	n_text = tacho_padded(text.n + (n_outputs < MAX_OUTPUTS ? n_outputs : MAX_OUTPUTS));
-	dims_bytes = text.n_dims * sizeof(*text.dims);
+	ort_tensors_read(&inputs, run->library, run->inputs, run->n_inputs);
 	record = tacho_record_begin(run->known->run_class,
-				    (uint32_t)(sizeof(*record) + dims_bytes + n_text));
+				    (uint32_t)sizeof(*record) + inputs.n_bytes);
 	run->record = record;
 	if (!record)
 		return;
 	record->duration = TRACE_OPEN;
-	record->flops = 0;
-	record->bytes = text.tensor_bytes;
-	record->dtype = text.dtype;
-	record->n_dims = text.n_dims;
-	record->n_text = n_text;
-	record->reserved = 0;
-	memcpy(record + 1, text.dims, dims_bytes);
-	at = (char *)(record + 1) + dims_bytes;
-	memcpy(at, text.bytes, text.n);
-	memset(at + text.n, 0, n_text - text.n);
+	record->sequence = TRACE_NO_SEQUENCE;
+	record->forward_thread = 0;
+	record->flags = inputs.is_cut ? TRACE_OP_CUT : run->inputs ? 0 : TRACE_OP_UNASKED;
+	record->n_inputs = inputs.n;
+	memcpy(record + 1, inputs.bytes, inputs.n_bytes);
 	tacho_record_commit(record);
-	run->outputs = at + n_begin;
-	run->n_free = n_text - n_begin;
 }
 
-/* What the outputs are, which are there now. */
-static void write_outputs(struct run *run, struct ort_value *const *outputs)
+static void write_outputs(const struct run *run, struct ort_value *const *outputs)
 {
-	struct ort_text text;
+	struct record_outputs *record;
+	struct ort_tensors tensors;
 
-	ort_text_begin(&text);
-	ort_text_arrow(&text); /* so that a blank stands before the first */
-	ort_text_add(&text, run->library, run->output_names,
-		     (const struct ort_value *const *)outputs, run->n_outputs);
-	if (text.n - 3 <= run->n_free)
-		memcpy(run->outputs, text.bytes + 3, text.n - 3);
-	run->record->bytes += text.tensor_bytes;
+	ort_tensors_read(&tensors, run->library, (const struct ort_value *const *)outputs,
+			 run->n_outputs);
+	record = tacho_record_begin(run->known->outputs_class,
+				    (uint32_t)sizeof(*record) + tensors.n_bytes);
+	if (!record)
+		return;
+	record->begin_stamp = run->record->header.stamp;
+	record->n_outputs = tensors.n;
+	record->reserved = 0;
+	memcpy(record + 1, tensors.bytes, tensors.n_bytes);
+	tacho_record_commit(record);
 }
 
 static void begin_run(struct run *run)
@@ -113,22 +90,46 @@ static void end_run(struct run *run, const struct ort_status *status,
 		    struct ort_value *const *outputs)
 {
 	int cause = errno;
-	struct record_kernel *record = run->record;
 
-	if (record) {
-		uint64_t ended = tacho_ticks();
-
+	if (run->record) {
 		tacho_writer.is_inside++;
 		if (!status && outputs)
 			write_outputs(run, outputs);
 		tacho_writer.is_inside--;
-		__atomic_store_n(&record->duration,
-				 ended > record->header.stamp ? ended - record->header.stamp : 0,
-				 __ATOMIC_RELEASE);
+		tacho_slice_end(run->record, &run->record->duration);
 	}
 	if (__atomic_load_n(&run->known->n_running, __ATOMIC_RELAXED))
 		__atomic_fetch_sub(&run->known->n_running, 1, __ATOMIC_ACQ_REL);
 	errno = cause;
+}
+
+/* --- how tensors are called ------------------------------------------------------------------ */
+
+struct naming {
+	const char *const *inputs, *const *outputs;
+	size_t n_inputs, n_outputs;
+	const char *model;
+};
+
+static void add_names(char *text, size_t size, const char *const *names, size_t n)
+{
+	for (size_t i = 0; names && i < n; i++) {
+		strncat(text, i ? ", " : " ", size - strlen(text) - 1);
+		strncat(text, names[i] ? names[i] : "?", size - strlen(text) - 1);
+	}
+}
+
+static void write_names(void *naming_pointer)
+{
+	const struct naming *naming = naming_pointer;
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s:", naming->model);
+	add_names(text, sizeof(text), naming->inputs, naming->n_inputs);
+	strncat(text, " ->", sizeof(text) - strlen(text) - 1);
+	add_names(text, sizeof(text), naming->outputs, naming->n_outputs);
+	tacho_mark("onnxruntime: tensors", (int64_t)naming->n_inputs, (int64_t)naming->n_outputs,
+		   text);
 }
 
 /* --- what a run costs ------------------------------------------------------------------------ */
@@ -170,8 +171,9 @@ static void measure(void *measurement_pointer)
 	asked->picoseconds = least_ns * 1000 / COST_CALLS;
 }
 
-/* Once a session and process: sessions have tensors of their own. */
-static void tell_cost(const struct run *run, struct ort_value *const *outputs)
+/* Once a session and process: how its tensors are called, and what a run with them costs. */
+static void tell_first(const struct run *run, struct ort_value *const *outputs,
+		       struct naming *naming)
 {
 	struct measurement asked = { .run = *run, .outputs = outputs };
 	uint32_t generation = tacho_generation();
@@ -180,13 +182,14 @@ static void tell_cost(const struct run *run, struct ort_value *const *outputs)
 	if (__atomic_exchange_n(&run->known->told_generation, generation, __ATOMIC_RELAXED) ==
 	    generation)
 		return;
+	tacho_run_aside(write_names, naming);
 	tacho_run_aside(measure, &asked);
 	if (asked.picoseconds)
-		tacho_kernel_cost(run->known->run_class, "onnxruntime", asked.picoseconds);
+		tacho_op_cost(run->known->run_class, "onnxruntime", asked.picoseconds);
 	errno = cause;
 }
 
-static inline bool is_cost_told(const struct run *run)
+static inline bool is_told(const struct run *run)
 {
 	return __atomic_load_n(&run->known->told_generation, __ATOMIC_RELAXED) ==
 	       tacho_generation();
@@ -201,9 +204,10 @@ static struct ort_status *hook_Run(const struct ort_library *library, struct ort
 				   const char *const *output_names, size_t n_outputs,
 				   struct ort_value **outputs)
 {
+	struct naming naming = { input_names, output_names, n_inputs, n_outputs, NULL };
 	struct run run = { .library = library,
-			   .inputs = { input_names, inputs, n_inputs },
-			   .output_names = output_names,
+			   .inputs = inputs,
+			   .n_inputs = n_inputs,
 			   .n_outputs = n_outputs };
 	struct ort_status *status;
 
@@ -215,8 +219,10 @@ static struct ort_status *hook_Run(const struct ort_library *library, struct ort
 	status = library->real.Run(session, options, input_names, inputs, n_inputs, output_names,
 				   n_outputs, outputs);
 	end_run(&run, status, outputs);
-	if (TACHO_UNLIKELY(!is_cost_told(&run)) && !status)
-		tell_cost(&run, outputs);
+	if (TACHO_UNLIKELY(!is_told(&run)) && !status) {
+		naming.model = run.known->name;
+		tell_first(&run, outputs, &naming);
+	}
 	return status;
 }
 
@@ -225,8 +231,7 @@ static struct ort_status *hook_RunWithBinding(const struct ort_library *library,
 					      const struct ort_run_options *options,
 					      const struct ort_binding *binding)
 {
-	static const char *const names[] = { "(bound)" };
-	struct run run = { .library = library, .inputs = { names, NULL, 1 } };
+	struct run run = { .library = library };
 	struct ort_status *status;
 
 	if (!session || !is_wanted())
@@ -235,8 +240,6 @@ static struct ort_status *hook_RunWithBinding(const struct ort_library *library,
 	begin_run(&run);
 	status = library->real.RunWithBinding(session, options, binding);
 	end_run(&run, status, NULL);
-	if (TACHO_UNLIKELY(!is_cost_told(&run)) && !status)
-		tell_cost(&run, NULL);
 	return status;
 }
 

@@ -29,9 +29,11 @@ static void name_classes(void *naming_pointer)
 	char text[NAME_BYTES];
 	size_t length;
 
+	snprintf(naming->known->name, sizeof(naming->known->name), "%s", naming->name);
 	snprintf(text, sizeof(text), "onnxruntime: %s", naming->name);
 	length = strlen(text);
-	naming->known->run_class = tacho_class(TRACE_KIND_KERNEL, text, length);
+	naming->known->run_class = tacho_class(TRACE_KIND_OP, text, length);
+	naming->known->outputs_class = tacho_class(TRACE_KIND_OUTPUTS, "outputs", 7);
 	naming->known->async_class = tacho_class(TRACE_KIND_SPAN, text, length);
 }
 

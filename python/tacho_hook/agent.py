@@ -32,6 +32,8 @@ _mark = _function(
 _cost = _function("tacho_cost", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64)
 # a callable in place of another one, each of whose calls is a kernel of that name
 named_call = _function("tacho_named_call", ctypes.py_object, ctypes.py_object, ctypes.c_char_p)
+# the same as an operation
+named_op = _function("tacho_named_op", ctypes.py_object, ctypes.py_object, ctypes.c_char_p)
 records_all = _function("tacho_records_all", ctypes.c_bool)  # else steps and collectives alone
 counts_steps = _function("tacho_counts_steps", ctypes.c_bool)
 step_end = _function("tacho_step_end", None)

@@ -1,5 +1,5 @@
 """ONNX Runtime in Python. Its wheels have the whole runtime linked into an extension module, so the probe of its table of functions
-(probes/onnxruntime) sees nothing there. Instead, each call of a session's `run` is recorded as a kernel, "onnxruntime: MODEL"; and with
+(probes/onnxruntime) sees nothing there. Instead, each call of a session's `run` is recorded as an operation, "onnxruntime: MODEL"; and with
 `tacho record --onnx-nodes` each session has ONNX Runtime's own profiler on, whose profile is laid into the run.
 
 (1) Who looks up `run` in a session gets a callable that is built into the language and calls what was there: no frame of this file is
@@ -29,7 +29,7 @@ def _name(session):
 
 
 class _NamedRun:
-    """In place of a class's function: each call is a kernel named by the session's model."""
+    """In place of a class's function: each call is an operation named by the session's model."""
 
     def __init__(self, function):
         self.function = function
@@ -48,7 +48,7 @@ class _NamedRun:
     def _named(self, model):
         if model not in self.named:
             name = "onnxruntime: %s" % model
-            self.named[model] = agent.named_call(self.function, name.encode("utf-8", "replace"))
+            self.named[model] = agent.named_op(self.function, name.encode("utf-8", "replace"))
         return self.named[model]
 
 

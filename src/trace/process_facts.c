@@ -23,7 +23,8 @@ struct process_findings {
 	gboolean was_stopped;
 	guint64 picoseconds[TRACE_N_KINDS];
 	gint64 rank, world_size;  /* as the framework said; -1: it did not */
-	GHashTable *kernel_costs; /* name of a class of kernels -> its own picoseconds */
+	/* Names of classes of kernels and of operations -> their own picoseconds. */
+	GHashTable *kernel_costs, *op_costs;
 };
 
 static TachoTrack *track_at(TachoTimeline *timeline, guint32 track)
@@ -72,26 +73,25 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 	}
 }
 
-/* What the stream's kernels that have a cost of their own cost, and how many they are. */
-static unsigned __int128 sum_kernel_costs(const struct stream_rows *rows,
-					  const struct process_findings *findings,
-					  guint64 *ret_n_kernels)
+/* What the stream's slices of a kind that have a cost of their own cost, and how many they are. */
+static unsigned __int128 sum_own_costs(const struct stream_rows *rows, GHashTable *costs,
+				       TachoSliceKind kind, guint64 *ret_n)
 {
 	const TachoSlices *slices = &rows->slices;
 	unsigned __int128 picoseconds = 0;
 
-	*ret_n_kernels = 0;
-	if (g_hash_table_size(findings->kernel_costs) == 0)
+	*ret_n = 0;
+	if (g_hash_table_size(costs) == 0)
 		return 0;
 	for (guint32 i = 0; i < slices->n; i++) {
 		gpointer cost;
 
-		if (slices->kind[i] != TACHO_SLICE_KERNEL ||
-		    !g_hash_table_lookup_extended(findings->kernel_costs,
-						  GUINT_TO_POINTER(slices->name[i]), NULL, &cost))
+		if (slices->kind[i] != kind ||
+		    !g_hash_table_lookup_extended(costs, GUINT_TO_POINTER(slices->name[i]), NULL,
+						  &cost))
 			continue;
 		picoseconds += GPOINTER_TO_SIZE(cost);
-		++*ret_n_kernels;
+		++*ret_n;
 	}
 	return picoseconds;
 }
@@ -103,11 +103,15 @@ static guint64 sum_cost_ns(const struct process_input *input,
 
 	for (guint i = 0; i < input->streams->len; i++) {
 		const struct stream_rows *rows = &process_input_stream(input, i)->rows;
-		guint64 n_kernels;
+		guint64 n_kernels, n_ops;
 
-		picoseconds += sum_kernel_costs(rows, findings, &n_kernels);
+		picoseconds += sum_own_costs(rows, findings->kernel_costs, TACHO_SLICE_KERNEL,
+					     &n_kernels);
+		picoseconds += sum_own_costs(rows, findings->op_costs, TACHO_SLICE_OP, &n_ops);
 		for (guint kind = 0; kind < TRACE_N_KINDS; kind++) {
-			guint64 n_apart = kind == TRACE_KIND_KERNEL ? n_kernels : 0;
+			guint64 n_apart = kind == TRACE_KIND_KERNEL ? n_kernels
+					  : kind == TRACE_KIND_OP   ? n_ops
+								    : 0;
 
 			picoseconds += (unsigned __int128)findings->picoseconds[kind] *
 				       (rows->n_by_kind[kind] - n_apart);
@@ -273,6 +277,9 @@ static void add_thread(TachoTimeline *timeline, guint32 track, const struct stre
 static void find_cost(const struct trace_metadata *metadata, const struct record_cost *record,
 		      struct process_findings *findings)
 {
+	GHashTable *costs = record->event_kind == TRACE_KIND_KERNEL ? findings->kernel_costs
+			    : record->event_kind == TRACE_KIND_OP   ? findings->op_costs
+								    : NULL;
 	guint64 *kind_ps;
 
 	if (record->event_kind >= TRACE_N_KINDS)
@@ -280,10 +287,9 @@ static void find_cost(const struct trace_metadata *metadata, const struct record
 	kind_ps = &findings->picoseconds[record->event_kind];
 	if (!record->event_class)
 		*kind_ps = MAX(*kind_ps, record->picoseconds);
-	else if (record->event_kind == TRACE_KIND_KERNEL &&
-		 record->event_class < metadata->n_classes &&
-		 metadata->classes[record->event_class].kind == TRACE_KIND_KERNEL)
-		g_hash_table_insert(findings->kernel_costs,
+	else if (costs && record->event_class < metadata->n_classes &&
+		 (guint32)metadata->classes[record->event_class].kind == record->event_kind)
+		g_hash_table_insert(costs,
 				    GUINT_TO_POINTER(metadata->classes[record->event_class].name),
 				    GSIZE_TO_POINTER(record->picoseconds));
 }
@@ -370,9 +376,11 @@ void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 		       const gchar *launcher_status, gboolean is_replaced)
 {
 	g_autoptr(GHashTable) kernel_costs = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) op_costs = g_hash_table_new(NULL, NULL);
 	struct process_findings findings = { .rank = -1,
 					     .world_size = -1,
-					     .kernel_costs = kernel_costs };
+					     .kernel_costs = kernel_costs,
+					     .op_costs = op_costs };
 	gint64 end_ns;
 
 	find_in_moments(timeline, input, &findings);

@@ -200,7 +200,7 @@ struct record_mark {
 };
 
 /* COST of one event (begin and end) of the kind `event_kind`; measured in this process. Where probes
- * share the kind KERNEL, one says of each of its classes what that costs. */
+ * share the kind KERNEL or OP, one says of each of its classes what that costs. */
 struct record_cost {
 	struct record_header header;
 	uint64_t picoseconds;
