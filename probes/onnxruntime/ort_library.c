@@ -185,30 +185,25 @@ static get_base *find_base(const char *path)
 	return (get_base *)found;
 }
 
-void ort_library_appeared(const char *path)
+static void take_library(const struct api_base *base)
 {
-	get_base *get = find_base(path);
-	const struct api_base *base = get ? get() : NULL;
-	uint32_t version = base ? version_of(base) : 0;
+	uint32_t version = version_of(base);
 	void **table = version && base->table ? base->table(version) : NULL;
 	struct memory memory = { .address = (uintptr_t)table };
 	int place;
 
-	if (!get)
-		return; /* one of its other libraries */
 	if (!table || !dl_iterate_phdr(find_memory, &memory) || !is_in_object(&memory, version)) {
 		tacho_unseen(UNSEEN,
 			     "ONNX Runtime's sessions are not recorded: the table of functions of "
-			     "%s is not one of version 1.5 or later",
-			     path);
+			     "version %s is not one of version 1.5 or later",
+			     base->version ? base->version() : "?");
 		return;
 	}
 	place = find_place(table);
 	if (place < 0) {
 		tacho_unseen(UNSEEN,
-			     "ONNX Runtime's sessions are not recorded in %s: the process has more "
-			     "of these libraries than tacho follows",
-			     path);
+			     "ONNX Runtime's sessions are not recorded in one of its libraries: the "
+			     "process has more of them than tacho follows");
 		return;
 	}
 	ort_libraries[place].base = memory.base;
@@ -217,8 +212,26 @@ void ort_library_appeared(const char *path)
 	if (!lead(&ort_libraries[place], place, true))
 		tacho_unseen(UNSEEN,
 			     "ONNX Runtime's sessions are not recorded: this process may not change "
-			     "the table of functions of %s (a filter of system calls forbids it?)",
-			     path);
+			     "its table of functions (a filter of system calls forbids it?)");
+}
+
+void ort_library_found(const void *base)
+{
+	static uint32_t is_busy;
+
+	/* who comes meanwhile has the same library, or one that is found again */
+	if (!base || __atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE))
+		return;
+	take_library(base);
+	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+void ort_library_appeared(const char *path)
+{
+	get_base *get = find_base(path);
+
+	if (get) /* else it is one of its other libraries */
+		ort_library_found(get());
 }
 
 void ort_libraries_lead(bool is_hooked)

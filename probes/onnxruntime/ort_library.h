@@ -3,6 +3,8 @@
  * (1) The probe stands before calls by writing its own functions into the library's table. A program may have asked for the table
  *     (OrtGetApiBase()->GetApi(version)) long before, by whatever way it found OrtGetApiBase, and in whatever version: all versions are
  *     the begin of one table.
+ *     The library is noticed when it is loaded, and, since that may be late for a program that is linked with it, by OrtGetApiBase() itself,
+ *     which the probe defines as well.
  * (2) An entry is changed by one store, and put back only where it still has what was put there. The loader has made the table read-only:
  *     it is opened for the stores, and shut again.
  * (3) What does not look as it should is left alone: a version of another major, no table, a table that lies outside its library.
@@ -68,6 +70,9 @@ void *ort_hook_function(enum ort_hook hook, int n);
 
 /* A library has appeared at `path`: stand before its calls, if it is ONNX Runtime. Not on the job's stack. */
 void ort_library_appeared(const char *path);
+
+/* The same of one whose OrtGetApiBase() has returned `base`. */
+void ort_library_found(const void *base);
 
 /* Put all entries back, or stand before them again. */
 void ort_libraries_lead(bool is_hooked);

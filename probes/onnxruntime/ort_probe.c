@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/real_function.h"
 #include "common/region_stack.h"
 #include "common/watch.h"
 #include "onnxruntime/ort_profile.h"
@@ -558,6 +559,29 @@ void *ort_hook_function(enum ort_hook hook, int n)
 	};
 
 	return functions[hook][n];
+}
+
+/* --- how programs come to the table ---------------------------------------------------------- */
+
+typedef const void *get_base(void);
+
+TACHO_EXPORT get_base OrtGetApiBase;
+
+static void found(void *base)
+{
+	ort_library_found(base);
+}
+
+const void *OrtGetApiBase(void)
+{
+	static struct real_function real = REAL_FUNCTION_INIT("OrtGetApiBase");
+	static const void *seen; /* atomic */
+	get_base *get = (get_base *)real_function(&real, __builtin_return_address(0));
+	const void *base = get ? get() : NULL;
+
+	if (base && __atomic_exchange_n(&seen, base, __ATOMIC_ACQ_REL) != base)
+		tacho_run_aside(found, (void *)(uintptr_t)base);
+	return base;
 }
 
 /* --- its start ------------------------------------------------------------------------------- */
