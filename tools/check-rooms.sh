@@ -37,6 +37,7 @@ kineto:      chrome
 memory:
 nccl:        chrome
 nsys:
+onnxruntime: chrome
 perfetto:    exported rocm
 rocm:        chrome
 xla:         chrome

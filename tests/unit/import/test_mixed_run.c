@@ -221,6 +221,27 @@ static void test_handle(void)
 	scene_release(&scene);
 }
 
+/* Times that count from a moment which trace.ini tells, of either clock. */
+static void test_base(void)
+{
+	static const gchar *const bases[] = { "pid=33\nbase_ns=1700000000005000000\n",
+					      "pid=33\nbase_ns=1000005000000\n" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(bases); i++) {
+		g_autoptr(TachoTimeline) timeline = NULL;
+		struct scene scene;
+
+		scene_init(&scene, 0);
+		add_ops(&scene);
+		add_reading(&scene, 40 * MS, 0);
+		run_builder_end(scene.builder);
+		add_row(&scene, "t", bases[i], row(33, 10, "based", 11000, 1000));
+		timeline = open_run(&scene);
+		timeline_assert_slice(timeline, "based", 0, "op", 6 * MS, 1 * MS);
+		scene_release(&scene);
+	}
+}
+
 /* A process that was not recorded is one more, on the clock of its host. */
 static void test_stranger(void)
 {
@@ -362,6 +383,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/mixed_run/clock", test_clock);
 	g_test_add_func("/mixed_run/monotonic", test_monotonic);
+	g_test_add_func("/mixed_run/base", test_base);
 	g_test_add_func("/mixed_run/same", test_same);
 	g_test_add_func("/mixed_run/rank", test_rank);
 	g_test_add_func("/mixed_run/handle", test_handle);
