@@ -328,9 +328,9 @@ static gchar **hook_environment(const struct recording *recording, gchar **envir
 	if (has_hook)
 		environment = job_environment_bring_hook(environment, "record", &has_hook);
 	if (has_hook && (!has_python || !has_xla || !has_onnxruntime)) {
-		g_autofree gchar *hooks = g_strconcat(has_python ? "python," : "",
-						      has_xla ? "xla," : "",
-						      has_onnxruntime ? "onnxruntime" : "", NULL);
+		g_autofree gchar *hooks =
+			g_strconcat(has_python ? "python," : "", has_xla ? "xla," : "",
+				    has_onnxruntime ? "onnxruntime" : "", NULL);
 
 		environment = g_environ_setenv(environment, "TACHO_HOOKS", hooks, TRUE);
 	}

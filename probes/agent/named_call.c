@@ -70,8 +70,10 @@ static bool find_python(void)
 }
 
 /* A slice's duration is in the same place, whatever its kind. */
-_Static_assert(offsetof(struct record_kernel, duration) == offsetof(struct record_slice, duration) &&
-		       offsetof(struct record_op, duration) == offsetof(struct record_slice, duration),
+_Static_assert(offsetof(struct record_kernel, duration) ==
+			       offsetof(struct record_slice, duration) &&
+		       offsetof(struct record_op, duration) ==
+			       offsetof(struct record_slice, duration),
 	       "slices begin alike");
 
 static struct record_slice *begin(const struct named_call *named)

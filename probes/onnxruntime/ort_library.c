@@ -25,14 +25,12 @@ static const struct {
 	uint16_t since;
 	uint16_t member; /* of struct ort_functions */
 } entries[] = {
-	/* those that are hooked first, as in enum ort_hook */
-#define ORT_HOOKED(name, place, since, ...)                                                        \
-	{ place, since, offsetof(struct ort_functions, name) },
+/* those that are hooked first, as in enum ort_hook */
+#define ORT_HOOKED(name, place, since, ...) { place, since, offsetof(struct ort_functions, name) },
 #define ORT_HOOKED_FREED(name, place, object)                                                      \
 	{ place, FIRST_VERSION, offsetof(struct ort_functions, name) },
 #include "onnxruntime/ort_calls.def"
-#define ORT_ASKED(name, place, since, ...)                                                         \
-	{ place, since, offsetof(struct ort_functions, name) },
+#define ORT_ASKED(name, place, since, ...) { place, since, offsetof(struct ort_functions, name) },
 #define ORT_FREED(name, place, object)                                                             \
 	{ place, FIRST_VERSION, offsetof(struct ort_functions, name) },
 #include "onnxruntime/ort_calls.def"
@@ -201,18 +199,20 @@ static void take_library(const struct api_base *base)
 	}
 	place = find_place(table);
 	if (place < 0) {
-		tacho_unseen(UNSEEN,
-			     "ONNX Runtime's sessions are not recorded in one of its libraries: the "
-			     "process has more of them than tacho follows");
+		tacho_unseen(
+			UNSEEN,
+			"ONNX Runtime's sessions are not recorded in one of its libraries: the "
+			"process has more of them than tacho follows");
 		return;
 	}
 	ort_libraries[place].base = memory.base;
 	ort_libraries[place].table = table;
 	take_functions(&ort_libraries[place], version, place);
 	if (!lead(&ort_libraries[place], place, true))
-		tacho_unseen(UNSEEN,
-			     "ONNX Runtime's sessions are not recorded: this process may not change "
-			     "its table of functions (a filter of system calls forbids it?)");
+		tacho_unseen(
+			UNSEEN,
+			"ONNX Runtime's sessions are not recorded: this process may not change "
+			"its table of functions (a filter of system calls forbids it?)");
 }
 
 void ort_library_found(const void *base)

@@ -19,8 +19,8 @@
 #include "onnxruntime/ort_session.h"
 #include "onnxruntime/ort_tensors.h"
 
-#define COST_ROUNDS  5
-#define COST_CALLS   16
+#define COST_ROUNDS 5
+#define COST_CALLS  16
 
 static inline bool is_wanted(void)
 {
@@ -206,10 +206,9 @@ static struct ort_status *hook_Run(const struct ort_library *library, struct ort
 				   struct ort_value **outputs)
 {
 	struct naming naming = { input_names, output_names, n_inputs, n_outputs, NULL };
-	struct run run = { .library = library,
-			   .inputs = inputs,
-			   .n_inputs = n_inputs,
-			   .n_outputs = n_outputs };
+	struct run run = {
+		.library = library, .inputs = inputs, .n_inputs = n_inputs, .n_outputs = n_outputs
+	};
 	struct ort_status *status;
 
 	if (!session || !is_wanted())
@@ -301,13 +300,11 @@ hook_RunAsync(const struct ort_library *library, struct ort_session *session,
 	      const char *const *output_names, size_t n_outputs, struct ort_value **outputs,
 	      ort_run_ended *ended, void *data)
 {
-	struct async_run *run = session && ended && is_wanted()
-					? begin_async(library, session, ended, data)
-					: NULL;
-	struct ort_status *status =
-		library->real.RunAsync(session, options, input_names, inputs, n_inputs,
-				       output_names, n_outputs, outputs, run ? async_ended : ended,
-				       run ? (void *)run : data);
+	struct async_run *run =
+		session && ended && is_wanted() ? begin_async(library, session, ended, data) : NULL;
+	struct ort_status *status = library->real.RunAsync(
+		session, options, input_names, inputs, n_inputs, output_names, n_outputs, outputs,
+		run ? async_ended : ended, run ? (void *)run : data);
 
 	/* then nobody is called back */
 	if (status && run)
@@ -448,10 +445,11 @@ static struct ort_status *hook_CreateSession(const struct ort_library *library,
 	       ret_session);
 }
 
-static struct ort_status *
-hook_CreateSessionFromArray(const struct ort_library *library, const struct ort_env *env,
-			    const void *model, size_t bytes, const struct ort_options *options,
-			    struct ort_session **ret_session)
+static struct ort_status *hook_CreateSessionFromArray(const struct ort_library *library,
+						      const struct ort_env *env, const void *model,
+						      size_t bytes,
+						      const struct ort_options *options,
+						      struct ort_session **ret_session)
 {
 	CREATE(library, "a model in memory", false, options, ret_session, CreateSessionFromArray,
 	       env, model, bytes, used, ret_session);

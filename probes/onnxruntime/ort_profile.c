@@ -131,11 +131,12 @@ static void prepare(void *wish_pointer)
 		return;
 	if ((mkdir(folder, 0700) != 0 && errno != EEXIST) || mkdir(path, 0700) != 0)
 		return;
-	if (!ort_succeeds(wish->library, wish->options
-					     ? real->CloneSessionOptions(wish->options, &wish->clone)
-					     : real->CreateSessionOptions(&wish->clone)))
+	if (!ort_succeeds(wish->library,
+			  wish->options ? real->CloneSessionOptions(wish->options, &wish->clone)
+					: real->CreateSessionOptions(&wish->clone)))
 		wish->clone = NULL;
-	if (wish->clone && !ort_succeeds(wish->library, real->EnableProfiling(wish->clone, prefix))) {
+	if (wish->clone &&
+	    !ort_succeeds(wish->library, real->EnableProfiling(wish->clone, prefix))) {
 		real->ReleaseSessionOptions(wish->clone);
 		wish->clone = NULL;
 	}
@@ -190,7 +191,7 @@ void ort_profile_begun(const struct ort_library *library, struct ort_known_sessi
 	static bool is_registered;
 
 	if (!known || !ort_succeeds(library, library->real.SessionGetProfilingStartTimeNs(
-						 known->session, &known->profile_begin_ns))) {
+						     known->session, &known->profile_begin_ns))) {
 		tacho_run_aside(remove_folder, &profile);
 		return;
 	}
@@ -216,7 +217,7 @@ static void lay_in(void *ending_pointer)
 
 	if (!ort_succeeds(ending->library, real->GetAllocatorWithDefaultOptions(&allocator)) ||
 	    !ort_succeeds(ending->library,
-		      real->SessionEndProfiling(ending->known->session, allocator, &name)))
+			  real->SessionEndProfiling(ending->known->session, allocator, &name)))
 		return;
 	if (name)
 		ort_succeeds(ending->library, real->AllocatorFree(allocator, name));

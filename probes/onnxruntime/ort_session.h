@@ -12,13 +12,13 @@
 struct ort_known_session {
 	struct ort_session *session; /* atomic; NULL: a free place */
 	const struct ort_library *library;
-	char name[64];		     /* the begin of the model's */
-	uint32_t run_class;	     /* operation "onnxruntime: NAME" */
+	char name[64];	    /* the begin of the model's */
+	uint32_t run_class; /* operation "onnxruntime: NAME" */
 	uint32_t outputs_class;
-	uint32_t async_class;	     /* the same as a span */
-	uint32_t told_generation;    /* atomic; in which process its tensors and costs were told */
-	uint32_t n_running;	     /* atomic; runs that have not ended, where there is a profile */
-	uint32_t profile;	     /* atomic; number of its profile (ort_profile.h), 0: none */
+	uint32_t async_class;	  /* the same as a span */
+	uint32_t told_generation; /* atomic; in which process its tensors and costs were told */
+	uint32_t n_running;	  /* atomic; runs that have not ended, where there is a profile */
+	uint32_t profile;	  /* atomic; number of its profile (ort_profile.h), 0: none */
 	uint64_t profile_begin_ns;
 };
 

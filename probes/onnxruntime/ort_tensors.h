@@ -6,9 +6,9 @@
 #include "trace/trace_layout.h"
 
 struct ort_tensors {
-	uint32_t n;	  /* in `bytes` */
-	uint32_t n_bytes; /* a multiple of 8 */
-	bool is_cut;	  /* not all are there */
+	uint32_t n;				     /* in `bytes` */
+	uint32_t n_bytes;			     /* a multiple of 8 */
+	bool is_cut;				     /* not all are there */
 	char bytes[896] __attribute__((aligned(8))); /* struct record_tensor, each with its shape */
 };
 

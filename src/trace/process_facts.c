@@ -22,7 +22,7 @@ struct process_findings {
 	gint64 exit_status;
 	gboolean was_stopped;
 	guint64 picoseconds[TRACE_N_KINDS];
-	gint64 rank, world_size;  /* as the framework said; -1: it did not */
+	gint64 rank, world_size; /* as the framework said; -1: it did not */
 	/* Names of classes of kernels and of operations -> their own picoseconds. */
 	GHashTable *kernel_costs, *op_costs;
 };
@@ -105,8 +105,8 @@ static guint64 sum_cost_ns(const struct process_input *input,
 		const struct stream_rows *rows = &process_input_stream(input, i)->rows;
 		guint64 n_kernels, n_ops;
 
-		picoseconds += sum_own_costs(rows, findings->kernel_costs, TACHO_SLICE_KERNEL,
-					     &n_kernels);
+		picoseconds +=
+			sum_own_costs(rows, findings->kernel_costs, TACHO_SLICE_KERNEL, &n_kernels);
 		picoseconds += sum_own_costs(rows, findings->op_costs, TACHO_SLICE_OP, &n_ops);
 		for (guint kind = 0; kind < TRACE_N_KINDS; kind++) {
 			guint64 n_apart = kind == TRACE_KIND_KERNEL ? n_kernels
@@ -377,10 +377,9 @@ void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 {
 	g_autoptr(GHashTable) kernel_costs = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) op_costs = g_hash_table_new(NULL, NULL);
-	struct process_findings findings = { .rank = -1,
-					     .world_size = -1,
-					     .kernel_costs = kernel_costs,
-					     .op_costs = op_costs };
+	struct process_findings findings = {
+		.rank = -1, .world_size = -1, .kernel_costs = kernel_costs, .op_costs = op_costs
+	};
 	gint64 end_ns;
 
 	find_in_moments(timeline, input, &findings);

@@ -75,7 +75,7 @@ static void *new_session(const char *path, const void *options)
 	void *session = NULL;
 
 	must(CALL(CREATE_SESSION, void *, const char *, const void *, void **)(env, path, options,
-									      &session),
+									       &session),
 	     "a session");
 	return session;
 }
@@ -98,8 +98,8 @@ static int run(void *session, const char *name, void *input, void **output)
 	void *values[] = { input };
 
 	return !free_status(CALL(RUN, void *, void *, const char *const *, void **, size_t,
-				 const char *const *, size_t, void **)(session, NULL, inputs, values,
-								       1, outputs, 1, output));
+				 const char *const *, size_t,
+				 void **)(session, NULL, inputs, values, 1, outputs, 1, output));
 }
 
 static float sum(void *value)
@@ -144,9 +144,8 @@ static void runs(void)
 	RELEASE(RELEASE_VALUE, input);
 	end_session(session);
 	session = NULL;
-	printf("missing: %d\n",
-	       free_status(CALL(CREATE_SESSION, void *, const char *, void *, void **)(
-		       env, "missing", NULL, &session)) != NULL);
+	printf("missing: %d\n", free_status(CALL(CREATE_SESSION, void *, const char *, void *,
+						 void **)(env, "missing", NULL, &session)) != NULL);
 }
 
 /* The library has more: from memory, bound, a value that is no tensor. */
@@ -155,12 +154,12 @@ static void more(void)
 	void *session = NULL, *sequence = NULL, *output = NULL;
 	char bound;
 
-	must(CALL(CREATE_FROM_ARRAY, void *, const void *, size_t, void *, void **)(
-		     env, "model", 5, NULL, &session),
+	must(CALL(CREATE_FROM_ARRAY, void *, const void *, size_t, void *, void **)(env, "model", 5,
+										    NULL, &session),
 	     "from memory");
 	printf("%g\n", (double)run_once(session));
-	printf("bound: %d\n", !free_status(CALL(RUN_WITH_BINDING, void *, void *, void *)(
-				      session, NULL, &bound)));
+	printf("bound: %d\n",
+	       !free_status(CALL(RUN_WITH_BINDING, void *, void *, void *)(session, NULL, &bound)));
 	must(CALL(CREATE_VALUE, void *, size_t, int, void **)(NULL, 0, 2, &sequence), "a sequence");
 	printf("sequence: %d\n", run(session, "s", sequence, &output));
 	RELEASE(RELEASE_VALUE, output);
@@ -194,9 +193,9 @@ static void later(void)
 	for (int i = 0; i < 20; i++) {
 		output = NULL;
 		must(CALL(RUN_ASYNC, void *, void *, const char *const *, void **, size_t,
-			  const char *const *, size_t, void **, void *, void *)(
-			     session, NULL, inputs, &input, 1, outputs, 1, &output, (void *)ended,
-			     &asked),
+			  const char *const *, size_t, void **, void *,
+			  void *)(session, NULL, inputs, &input, 1, outputs, 1, &output,
+				  (void *)ended, &asked),
 		     "an asynchronous run");
 		sem_wait(&asked.ended);
 		n_right += asked.is_right;
@@ -373,8 +372,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*go)(void);
-	} ways[] = { { "runs", runs },	     { "more", more }, { "later", later },
-		     { "threads", threads }, { "fork", forks }, { "own", own },
+	} ways[] = { { "runs", runs },	     { "more", more },	 { "later", later },
+		     { "threads", threads }, { "fork", forks },	 { "own", own },
 		     { "leave", leave },     { "speed", speed }, { "patient", patient } };
 
 	if (argc < 3)

@@ -16,11 +16,11 @@
 #ifndef MAJOR
 #define MAJOR 1
 #endif
-#define VERSION	 17
-#define MAX_DIMS 8
-#define TEXT(x)	 TEXT_OF(x)
+#define VERSION	   17
+#define MAX_DIMS   8
+#define TEXT(x)	   TEXT_OF(x)
 #define TEXT_OF(x) #x
-#define SHOWN	 __attribute__((visibility("default")))
+#define SHOWN	   __attribute__((visibility("default")))
 
 struct status {
 	char message[64];
@@ -133,7 +133,8 @@ static struct status *create(const char *name, const struct options *options, st
 	session = make(sizeof(*session));
 	snprintf(session->name, sizeof(session->name), "%s", name);
 	if (options && options->prefix[0])
-		snprintf(session->profile, sizeof(session->profile), "%s_now.json", options->prefix);
+		snprintf(session->profile, sizeof(session->profile), "%s_now.json",
+			 options->prefix);
 	clock_gettime(CLOCK_REALTIME, &now);
 	session->begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	*ret = session;
@@ -163,13 +164,16 @@ static void write_profile(const struct session *session)
 	if (!file)
 		return;
 	fprintf(file,
-		"[\n{\"cat\" : \"Session\",\"pid\" :%d,\"tid\" :%d,\"dur\" :7,\"ts\" :1,\"ph\" : \"X\","
+		"[\n{\"cat\" : \"Session\",\"pid\" :%d,\"tid\" :%d,\"dur\" :7,\"ts\" :1,\"ph\" : "
+		"\"X\","
 		"\"name\" :\"session_initialization\",\"args\" : {}}",
 		(int)getpid(), (int)gettid());
 	for (uint32_t i = 0; i < session->n_runs; i++)
 		fprintf(file,
-			",\n{\"cat\" : \"Node\",\"pid\" :%d,\"tid\" :%d,\"dur\" :1,\"ts\" :%u,\"ph\" : "
-			"\"X\",\"name\" :\"plus_one_kernel_time\",\"args\" : {\"op_name\" : \"Add\"}}",
+			",\n{\"cat\" : \"Node\",\"pid\" :%d,\"tid\" :%d,\"dur\" :1,\"ts\" "
+			":%u,\"ph\" : "
+			"\"X\",\"name\" :\"plus_one_kernel_time\",\"args\" : {\"op_name\" : "
+			"\"Add\"}}",
 			(int)getpid(), (int)gettid(), 10 + 2 * i);
 	fprintf(file, "\n]\n");
 	fclose(file);
@@ -332,9 +336,10 @@ static void release_value(struct value *value)
 
 /* --- runs ----------------------------------------------------------------------------------- */
 
-static struct status *run(struct session *session, const void *options, const char *const *input_names,
-			  const struct value *const *inputs, size_t n_inputs,
-			  const char *const *output_names, size_t n_outputs, struct value **outputs)
+static struct status *run(struct session *session, const void *options,
+			  const char *const *input_names, const struct value *const *inputs,
+			  size_t n_inputs, const char *const *output_names, size_t n_outputs,
+			  struct value **outputs)
 {
 	const struct value *from = n_inputs ? inputs[0] : NULL;
 
@@ -383,9 +388,9 @@ struct later {
 static void *run_later(void *later_pointer)
 {
 	struct later *later = later_pointer;
-	struct status *status = run(later->session, NULL, later->names, later->inputs,
-				    later->n_inputs, later->output_names, later->n_outputs,
-				    later->outputs);
+	struct status *status =
+		run(later->session, NULL, later->names, later->inputs, later->n_inputs,
+		    later->output_names, later->n_outputs, later->outputs);
 
 	later->ended(later->data, later->outputs, later->n_outputs, status);
 	free(later);
@@ -406,7 +411,7 @@ static struct status *run_async(struct session *session, const void *options,
 	later = malloc(sizeof(*later));
 	if (!later)
 		abort();
-	*later = (struct later){ session, names,     output_names, inputs, n_inputs,
+	*later = (struct later){ session,   names,   output_names, inputs, n_inputs,
 				 n_outputs, outputs, done,	   data };
 	if (pthread_create(&thread, NULL, run_later, later))
 		abort();
