@@ -176,26 +176,49 @@ def peak_lines(models, measured):
     return lines + [""] if n else []
 
 
+# What each indicator says it predicts; those that are held against come from others, as they coded them.
+AIMS = {"loss": "loss_change", "hessian": "loss_change", "gradient": "gradient_change2", "variance": "gradient_change2"}
+HELD_AGAINST = ("wvar", "gvar", "hess")
+LEAST_RANK = 0.8
+
+
+def harm_ranks(predicted, measured, name):
+    """{indicator: {"gradient_change2" and "loss_change": Spearman's correlation with it}} of a model's operations and precisions."""
+    truth = {(r["module"], r["kind"], r["ordinal"], r["precision"]): r for r in measured["harm"] if r["model"] == name}
+    ranks = {}
+    for kind, told in predicted.get("indicators", {}).get(name, {}).items():
+        rows = [(r["harm"], truth[key]) for r in told
+                if (key := (r["module"], r["kind"], r["ordinal"], r["precision"])) in truth and r["harm"] is not None]
+        if len(rows) > 2:
+            ranks[kind] = {aim: spearman([v for v, _ in rows], [t[aim] for _, t in rows]) for aim in set(AIMS.values())}
+    return ranks
+
+
+def harm_verdicts(ranks):
+    """Of each indicator in how many models it orders well enough, in how many better than the others, and in how many both."""
+    for kind, aim in AIMS.items():
+        own = [of for of in ranks.values() if kind in of]
+        good = [of[kind][aim] >= LEAST_RANK for of in own]
+        best = [all(of[kind][aim] > of[other][aim] for other in HELD_AGAINST if other in of) for of in own]
+        if own:
+            yield (f"*{kind}*, of the {'loss' if aim == 'loss_change' else 'gradient'}: {LEAST_RANK} or more in {sum(good)} of {len(own)} models, "
+                   f"above {', '.join(HELD_AGAINST)} in {sum(best)}, both in {sum(map(all, zip(good, best)))}.")
+
+
 def harm_lines(predicted, measured, names):
     """How well indicators order operations by what they do to the loss and to gradients."""
-    indicators = predicted.get("indicators", {})
+    ranks = {name: of for name in names if (of := harm_ranks(predicted, measured, name))}
+    if not ranks:
+        return []
     lines = ["## What harm is told to be", "",
              "Spearman's correlation of an indicator with the measured change, over operations and precisions: of the gradient, in brackets of the loss.", ""]
-    shown = sorted({kind for model in indicators.values() for kind in model})
-    if not shown or not measured["harm"]:
-        return []
+    shown = sorted({kind for of in ranks.values() for kind in of})
     lines += ["| model | " + " | ".join(shown) + " |", "|---" * (len(shown) + 1) + "|"]
-    for name in names:
-        truth = {(r["module"], r["kind"], r["ordinal"], r["precision"]): r for r in measured["harm"] if r["model"] == name}
-        cells = []
-        for kind in shown:
-            rows = [(value, truth[key]) for value, key in
-                    ((r["harm"], (r["module"], r["kind"], r["ordinal"], r["precision"])) for r in indicators.get(name, {}).get(kind, []))
-                    if key in truth and value is not None]
-            cells.append(f"{spearman([v for v, _ in rows], [t['gradient_change2'] for _, t in rows]):.2f} "
-                         f"({spearman([v for v, _ in rows], [t['loss_change'] for _, t in rows]):.2f})" if len(rows) > 2 else "")
+    for name, of in ranks.items():
+        cells = [f"{of[kind]['gradient_change2']:.2f} ({of[kind]['loss_change']:.2f})" if kind in of else "" for kind in shown]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines + [""]
+    lines += ["", f"To pass: {LEAST_RANK} or more, and above the three others, in most models."]
+    return lines + [f"- {verdict}" for verdict in harm_verdicts(ranks)] + [""]
 
 
 def found_lines(models, measured):
