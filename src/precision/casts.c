@@ -7,7 +7,7 @@
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/text_file.h"
-#include "import/read/json_scan.h"
+#include "import/read/strict_json.h"
 
 /* Which sample of a pair is left out to see how wrong the others are.
  * Source: a rule: a fifth is enough to see an error, and little to lose. If wrong, the error that is told is less sure; no time
@@ -16,6 +16,9 @@
 /* Samples are within these. Source: derived from what can be: a picosecond, and thirty years; and squares of them that doubles hold. */
 #define LEAST_NS 1e-3
 #define MOST	 1e18
+#define VERSION	 1
+/* Source: a rule: longer names than any device has; what is longer is refused. */
+#define MAX_NAME_BYTES 4096
 
 struct casts *casts_new(void)
 {
@@ -277,167 +280,123 @@ TachoTable *casts_table(const struct casts *casts)
 
 /* --- read --------------------------------------------------------------------------------------- */
 
-struct reader {
-	struct json_scan scan;
-	const gchar *begin;
-	struct casts *casts;
-	GError **error;
-};
-
-static gboolean refuse(const struct reader *reader, const gchar *reason)
+static gboolean read_format(StrictJson *json, const gchar *what, guint *ret_format)
 {
-	if (!*reader->error) /* the first counts */
-		g_set_error(reader->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_FORMAT,
-			    "at byte %" G_GSIZE_FORMAT ": %s",
-			    (gsize)(reader->scan.at - reader->begin), reason);
-	return FALSE;
-}
+	g_autofree gchar *name = strict_json_text(json, what, MAX_NAME_BYTES);
 
-static gboolean read_format(struct reader *reader, guint *ret_format)
-{
-	struct json_text text;
-
-	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "a format of numbers is not a text");
-	*ret_format = number_format_find(text.bytes, text.n);
+	*ret_format = name ? number_format_find(name, strlen(name)) : N_NUMBER_FORMATS;
 	return *ret_format < N_NUMBER_FORMATS ||
-	       refuse(reader, "this format of numbers is not known");
+	       strict_json_refuse(json, "%s is no format of numbers that is known", what);
 }
 
-static gboolean read_positive(struct reader *reader, gdouble *ret_value)
+/* [256, 812.0] */
+static gboolean read_sample(StrictJson *json, struct cast_sample *sample)
 {
-	if (!g_ascii_isdigit(json_peek(&reader->scan)) || !json_number(&reader->scan, ret_value) ||
-	    !(*ret_value >= LEAST_NS && *ret_value < MOST))
-		return refuse(reader, "a sample is not of two numbers above 0");
-	return TRUE;
+	if (!strict_json_enter(json, '[', "a sample"))
+		return FALSE;
+	return (strict_json_element(json) &&
+		strict_json_number(json, "what a sample has", 1, MOST, &sample->elements) &&
+		strict_json_element(json) &&
+		strict_json_number(json, "what a sample takes", LEAST_NS, MOST, &sample->ns) &&
+		!strict_json_element(json)) ||
+	       strict_json_refuse(json, "a sample is not written as [ELEMENTS, NS]");
 }
 
-static gboolean read_samples(struct reader *reader, GArray *samples)
+static gboolean read_samples(StrictJson *json, GArray *samples)
 {
 	struct cast_sample sample;
 
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'samples' is not a list");
-	while (json_element(&reader->scan)) {
-		if (!json_enter(&reader->scan, '[') || !json_element(&reader->scan) ||
-		    !read_positive(reader, &sample.elements) || !json_element(&reader->scan) ||
-		    !read_positive(reader, &sample.ns) || json_element(&reader->scan))
-			return refuse(reader, "a sample is not written as [ELEMENTS, NS]");
-		if (sample.elements < 1)
-			return refuse(reader, "a sample is of less than one number");
+	if (!strict_json_enter(json, '[', "'samples'"))
+		return FALSE;
+	while (strict_json_element(json)) {
+		if (!read_sample(json, &sample))
+			return FALSE;
 		if (samples->len == CASTS_MAX_SAMPLES)
-			return refuse(reader, "a cast has too many samples");
+			return strict_json_refuse(json, "a cast has too many samples");
 		g_array_append_val(samples, sample);
 	}
-	return TRUE;
+	return !json->error;
 }
 
-static gboolean keep_pair(struct reader *reader, guint from, guint to, const GArray *samples)
+static gboolean keep_pair(StrictJson *json, struct casts *casts, guint from, guint to,
+			  const GArray *samples)
 {
-	if (from == N_NUMBER_FORMATS || to == N_NUMBER_FORMATS || samples->len == 0)
-		return refuse(reader, "a cast lacks 'from', 'to' or 'samples'");
+	if (samples->len == 0)
+		return strict_json_refuse(json, "a cast has no samples");
 	if (from == to)
-		return refuse(reader, "a cast is from a format to the same one");
-	if (reader->casts->pairs[from][to].samples)
-		return refuse(reader, "a cast stands twice");
+		return strict_json_refuse(json, "a cast is from a format to the same one");
+	if (casts->pairs[from][to].samples)
+		return strict_json_refuse(json, "a cast stands twice");
 	FOR_EACH(const struct cast_sample, sample, samples)
-		casts_add(reader->casts, from, to, sample->elements, sample->ns);
+		casts_add(casts, from, to, sample->elements, sample->ns);
 	return TRUE;
 }
 
-static gboolean read_pair(struct reader *reader)
+static gboolean read_pair(StrictJson *json, struct casts *casts)
 {
+	static const gchar *const keys[] = { "from", "to", "samples", NULL };
 	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct cast_sample));
-	guint from = N_NUMBER_FORMATS, to = N_NUMBER_FORMATS;
-	gboolean is_read = json_enter(&reader->scan, '{');
-	struct json_text key;
+	guint from = 0, to = 0;
+	guint64 seen = 0;
+	gint key;
 
-	while (is_read && json_member(&reader->scan, &key)) {
-		if (JSON_TEXT_IS(&key, "from"))
-			is_read = read_format(reader, &from);
-		else if (JSON_TEXT_IS(&key, "to"))
-			is_read = read_format(reader, &to);
-		else if (JSON_TEXT_IS(&key, "samples"))
-			is_read = read_samples(reader, samples);
-		else
-			json_skip(&reader->scan);
-	}
-	return is_read ? keep_pair(reader, from, to, samples)
-		       : refuse(reader, "a cast is not an object");
-}
-
-static gboolean read_pairs(struct reader *reader)
-{
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'casts' is not a list");
-	while (json_element(&reader->scan))
-		if (!read_pair(reader))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean read_version(struct reader *reader)
-{
-	gdouble version;
-
-	if (!read_positive(reader, &version))
+	if (!strict_json_enter(json, '{', "a cast"))
 		return FALSE;
-	if (version == 1)
-		return TRUE;
-	g_set_error(reader->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_VERSION,
-		    "it is of version %g, and only version 1 is known", version);
-	return FALSE;
+	while ((key = strict_json_known_key(json, keys, &seen)) >= 0)
+		if (key == 0   ? !read_format(json, "'from'", &from)
+		    : key == 1 ? !read_format(json, "'to'", &to)
+			       : !read_samples(json, samples))
+			return FALSE;
+	return strict_json_leave(json, keys, seen, 0x7) &&
+	       keep_pair(json, casts, from, to, samples);
 }
 
-static gboolean read_device(struct reader *reader)
+static gboolean read_pairs(StrictJson *json, struct casts *casts)
 {
-	struct json_text text;
-
-	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "'device' is not a text");
-	g_free(reader->casts->device);
-	reader->casts->device = json_text_dup(&text);
-	return TRUE;
+	if (!strict_json_enter(json, '[', "'casts'"))
+		return FALSE;
+	while (strict_json_element(json))
+		if (!read_pair(json, casts))
+			return FALSE;
+	return !json->error;
 }
 
-static gboolean read_file(struct reader *reader)
+static gboolean read_device(StrictJson *json, struct casts *casts)
 {
-	gboolean has_version = FALSE, is_read = TRUE;
-	struct json_text key;
+	g_free(casts->device);
+	casts->device = strict_json_text(json, "'device'", MAX_NAME_BYTES);
+	return casts->device != NULL;
+}
 
-	if (json_peek(&reader->scan) != '{' || !json_take(&reader->scan, '{'))
-		return refuse(reader, "this is no object of JSON");
-	while (is_read && json_member(&reader->scan, &key)) {
-		if (JSON_TEXT_IS(&key, "tacho_casts"))
-			is_read = has_version = read_version(reader);
-		else if (JSON_TEXT_IS(&key, "device"))
-			is_read = read_device(reader);
-		else if (JSON_TEXT_IS(&key, "casts"))
-			is_read = read_pairs(reader);
-		else
-			json_skip(&reader->scan);
-	}
-	if (is_read && reader->scan.status != JSON_OK)
-		return refuse(reader, "this is not JSON, or the file ends early");
-	if (is_read && !has_version)
-		return refuse(reader, "'tacho_casts' is missing");
-	return is_read;
+static gboolean read_file(StrictJson *json, struct casts *casts)
+{
+	static const gchar *const keys[] = { "tacho_casts", "device", "casts", NULL };
+	guint64 seen = 0;
+	gint key;
+
+	if (!strict_json_enter(json, '{', "the file"))
+		return FALSE;
+	while ((key = strict_json_known_key(json, keys, &seen)) >= 0)
+		if (key == 0   ? !strict_json_version(json, keys[0], VERSION,
+						      TACHO_PRECISION_ERROR_VERSION)
+		    : key == 1 ? !read_device(json, casts)
+			       : !read_pairs(json, casts))
+			return FALSE;
+	return strict_json_leave(json, keys, seen, 1);
 }
 
 struct casts *casts_parse(const gchar *text, gsize n, GError **error)
 {
-	g_autoptr(GError) cause = NULL;
 	g_autoptr(casts) casts = casts_new();
-	g_autofree gchar *copy = json_padded(text, n);
-	struct reader reader = { .casts = casts, .error = &cause, .begin = copy };
+	g_auto(StrictJson) json = { 0 };
 
-	reader.scan = (struct json_scan){ .at = copy, .end = copy + n };
-	if (read_file(&reader)) {
-		casts_fit(casts);
-		return g_steal_pointer(&casts);
-	}
-	g_propagate_error(error, g_steal_pointer(&cause));
-	return NULL;
+	strict_json_init(&json, text, n, "the file", TACHO_PRECISION_ERROR,
+			 TACHO_PRECISION_ERROR_FORMAT);
+	read_file(&json, casts);
+	if (!strict_json_finish(&json, error))
+		return NULL;
+	casts_fit(casts);
+	return g_steal_pointer(&casts);
 }
 
 struct casts *casts_read(const gchar *path, GError **error)

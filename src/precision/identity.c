@@ -5,11 +5,12 @@
 
 #include "base/for_each.h"
 #include "base/text_file.h"
-#include "import/read/json_scan.h"
+#include "import/read/strict_json.h"
 
 /* Source: a rule: longer names than any module has; what is longer is refused. */
 #define MAX_NAME_BYTES 4096u
 #define MAX_INPUTS     (1u << 22)
+#define VERSION	       1
 
 static void clear_operation(gpointer data)
 {
@@ -64,181 +65,164 @@ guint32 identity_add(struct identity *identity, GHashTable *counts, const gchar 
 
 /* --- read --------------------------------------------------------------------------------------- */
 
-struct reader {
-	struct json_scan scan;
-	const gchar *begin;
-	struct identity *identity;
-	GError **error;
-};
-
-static gboolean refuse(const struct reader *reader, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-static gboolean refuse(const struct reader *reader, const gchar *format, ...)
+static gboolean read_name(StrictJson *json, const gchar *what, gchar **ret_name)
 {
-	va_list arguments;
-	g_autofree gchar *reason = NULL;
-
-	if (*reader->error) /* the first counts */
-		return FALSE;
-	va_start(arguments, format);
-	reason = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	g_set_error(reader->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_FORMAT,
-		    "at byte %" G_GSIZE_FORMAT ": %s", (gsize)(reader->scan.at - reader->begin),
-		    reason);
-	return FALSE;
+	*ret_name = strict_json_text(json, what, MAX_NAME_BYTES);
+	return *ret_name != NULL;
 }
 
-static gboolean read_text(struct reader *reader, const gchar *what, gchar **ret_text)
-{
-	struct json_text text;
-
-	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "%s is not a text", what);
-	if (text.n > MAX_NAME_BYTES)
-		return refuse(reader, "%s is longer than %u bytes", what, MAX_NAME_BYTES);
-	if (*ret_text)
-		return refuse(reader, "%s stands twice", what);
-	*ret_text = json_text_dup(&text);
-	return TRUE;
-}
-
-static gboolean read_number(struct reader *reader, const gchar *what, gdouble most,
-			    gdouble *ret_value)
+static gboolean read_whole(StrictJson *json, const gchar *what, gdouble most, gdouble *ret_value)
 {
 	gdouble value;
 
-	if (!g_ascii_isdigit(json_peek(&reader->scan)) || !json_number(&reader->scan, &value) ||
-	    !(value <= most) || value != floor(value))
-		return refuse(reader, "%s is not a whole number from 0 to %.0f", what, most);
+	if (!strict_json_number(json, what, -G_MAXDOUBLE, G_MAXDOUBLE, &value))
+		return FALSE;
+	if (!(value >= 0 && value <= most) || value != floor(value))
+		return strict_json_refuse(json, "%s is not a whole number from 0 to %.0f", what,
+					  most);
 	*ret_value = value;
 	return TRUE;
 }
 
-static gboolean read_format(struct reader *reader, enum number_format *ret_format)
+static gboolean read_format(StrictJson *json, enum number_format *ret_format)
 {
-	struct json_text text;
+	g_autofree gchar *name = strict_json_text(json, "a format of numbers", MAX_NAME_BYTES);
 
-	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "a format of numbers is not a text");
-	*ret_format = number_format_find(text.bytes, text.n);
+	*ret_format = name ? number_format_find(name, strlen(name)) : N_NUMBER_FORMATS;
 	return *ret_format < N_NUMBER_FORMATS ||
-	       refuse(reader, "this format of numbers is not known");
+	       strict_json_refuse(json, "this format of numbers is not known");
 }
 
-static gboolean read_allowed(struct reader *reader, struct identity_operation *operation)
+static gboolean read_allowed(StrictJson *json, struct identity_operation *operation)
 {
-	enum number_format format = N_NUMBER_FORMATS;
+	enum number_format format;
 
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'allowed' is not a list");
-	while (json_element(&reader->scan)) {
-		if (!read_format(reader, &format))
+	if (!strict_json_enter(json, '[', "'allowed'"))
+		return FALSE;
+	while (strict_json_element(json)) {
+		if (!read_format(json, &format))
 			return FALSE;
 		operation->allowed |= 1u << format;
 	}
-	return TRUE;
+	return !json->error;
 }
 
 /* [2, 1024]; a producer that is null, or less than 0, is outside. */
-static gboolean read_producer(struct reader *reader, guint32 own, guint32 *ret_producer)
+static gboolean read_producer(StrictJson *json, guint32 own, guint32 *ret_producer)
 {
 	gdouble value;
-	gchar first = json_peek(&reader->scan);
 
 	*ret_producer = IDENTITY_OUTSIDE;
-	if (first == 'n') {
-		json_skip(&reader->scan);
+	if (json_peek(&json->scan) == 'n') {
+		json_skip(&json->scan);
 		return TRUE;
 	}
-	if (!json_number(&reader->scan, &value) || value != floor(value) || value >= own)
-		return refuse(reader, "an input is not of an operation before this one");
+	if (!strict_json_number(json, "an input's producer", -G_MAXDOUBLE, G_MAXDOUBLE, &value))
+		return FALSE;
+	if (value != floor(value) || value >= own)
+		return strict_json_refuse(json, "an input is not of an operation before this one");
 	if (value >= 0)
 		*ret_producer = (guint32)value;
 	return TRUE;
 }
 
-static gboolean read_input(struct reader *reader, struct identity_operation *operation)
+static gboolean read_input(StrictJson *json, struct identity *identity)
 {
-	struct identity *identity = reader->identity;
 	struct identity_input input;
 
-	if (!json_enter(&reader->scan, '[') || !json_element(&reader->scan) ||
-	    !read_producer(reader, identity->operations->len, &input.producer) ||
-	    !json_element(&reader->scan) ||
-	    !read_number(reader, "the size of an input", IDENTITY_MAX_ELEMENTS, &input.elements) ||
-	    json_element(&reader->scan))
-		return refuse(reader, "an input is not written as [PRODUCER, ELEMENTS]");
-	if (identity->inputs->len == MAX_INPUTS)
-		return refuse(reader, "there are more than %u inputs", MAX_INPUTS);
-	g_array_append_val(identity->inputs, input);
-	operation->n_inputs++;
-	return TRUE;
-}
-
-static gboolean read_inputs(struct reader *reader, struct identity_operation *operation)
-{
-	if (operation->n_inputs > 0)
-		return refuse(reader, "'inputs' stands twice");
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'inputs' is not a list");
-	while (json_element(&reader->scan))
-		if (!read_input(reader, operation))
-			return FALSE;
-	return TRUE;
-}
-
-static gboolean read_rule(struct reader *reader, struct identity_operation *operation,
-			  gboolean *ret_is_told)
-{
-	g_autofree gchar *word = NULL;
-
-	if (!read_text(reader, "'rule'", &word))
+	if (!strict_json_enter(json, '[', "an input"))
 		return FALSE;
-	*ret_is_told = TRUE;
-	operation->rule = strcmp(word, "chosen") == 0	  ? PRECISION_CHOSEN
-			  : strcmp(word, "promoted") == 0 ? PRECISION_PROMOTED
-							  : PRECISION_FIXED;
-	return strcmp(word, "fixed") == 0 || operation->rule != PRECISION_FIXED ||
-	       refuse(reader, "'rule' is none of chosen, promoted and fixed");
+	if (!strict_json_element(json) ||
+	    !read_producer(json, identity->operations->len, &input.producer) ||
+	    !strict_json_element(json) ||
+	    !read_whole(json, "the size of an input", IDENTITY_MAX_ELEMENTS, &input.elements) ||
+	    strict_json_element(json))
+		return strict_json_refuse(json, "an input is not written as [PRODUCER, ELEMENTS]");
+	if (identity->inputs->len == MAX_INPUTS)
+		return strict_json_refuse(json, "there are more than %u inputs", MAX_INPUTS);
+	g_array_append_val(identity->inputs, input);
+	return TRUE;
 }
 
-static gboolean read_member(struct reader *reader, const struct json_text *key,
-			    struct identity_operation *operation, gboolean *ret_has_rule)
+static gboolean read_inputs(StrictJson *json, struct identity *identity,
+			    struct identity_operation *operation)
+{
+	if (!strict_json_enter(json, '[', "'inputs'"))
+		return FALSE;
+	for (; strict_json_element(json); operation->n_inputs++)
+		if (!read_input(json, identity))
+			return FALSE;
+	return !json->error;
+}
+
+static gboolean read_rule(StrictJson *json, struct identity_operation *operation)
+{
+	static const gchar *const words[] = { [PRECISION_CHOSEN] = "chosen",
+					      [PRECISION_PROMOTED] = "promoted",
+					      [PRECISION_FIXED] = "fixed" };
+	g_autofree gchar *word = strict_json_text(json, "'rule'", MAX_NAME_BYTES);
+
+	for (guint i = 0; word && i < G_N_ELEMENTS(words); i++)
+		if (strcmp(word, words[i]) == 0) {
+			operation->rule = (enum precision_rule)i;
+			return TRUE;
+		}
+	return strict_json_refuse(json, "'rule' is none of chosen, promoted and fixed");
+}
+
+static const gchar *const operation_keys[] = { "module",       "kind",	 "ordinal",
+					       "rule",	       "calls",	 "elements_in",
+					       "elements_out", "weight", "allowed",
+					       "inputs",       NULL };
+enum operation_key {
+	KEY_MODULE,
+	KEY_KIND,
+	KEY_ORDINAL,
+	KEY_RULE,
+	KEY_CALLS,
+	KEY_ELEMENTS_IN,
+	KEY_ELEMENTS_OUT,
+	KEY_WEIGHT,
+	KEY_ALLOWED,
+	KEY_INPUTS
+};
+
+static gboolean read_member(StrictJson *json, enum operation_key key, struct identity *identity,
+			    struct identity_operation *operation)
 {
 	gdouble count;
 
-	if (JSON_TEXT_IS(key, "module"))
-		return read_text(reader, "'module'", &operation->module);
-	if (JSON_TEXT_IS(key, "kind"))
-		return read_text(reader, "'kind'", &operation->kind);
-	if (JSON_TEXT_IS(key, "ordinal")) {
-		if (!read_number(reader, "'ordinal'", PRECISION_MAX_OPERATIONS, &count))
+	switch (key) {
+	case KEY_MODULE:
+		return read_name(json, "'module'", &operation->module);
+	case KEY_KIND:
+		return read_name(json, "'kind'", &operation->kind);
+	case KEY_ORDINAL:
+		if (!read_whole(json, "'ordinal'", PRECISION_MAX_OPERATIONS, &count))
 			return FALSE;
 		operation->ordinal = (guint32)count;
 		return TRUE;
-	}
-	if (JSON_TEXT_IS(key, "calls")) {
-		if (!read_number(reader, "'calls'", G_MAXUINT32, &count))
+	case KEY_RULE:
+		return read_rule(json, operation);
+	case KEY_CALLS:
+		if (!read_whole(json, "'calls'", G_MAXUINT32, &count))
 			return FALSE;
 		operation->n_calls = MAX((guint32)count, 1u);
 		return TRUE;
+	case KEY_ELEMENTS_IN:
+		return read_whole(json, "'elements_in'", IDENTITY_MAX_ELEMENTS,
+				  &operation->elements_in);
+	case KEY_ELEMENTS_OUT:
+		return read_whole(json, "'elements_out'", IDENTITY_MAX_ELEMENTS,
+				  &operation->elements_out);
+	case KEY_WEIGHT:
+		return read_whole(json, "'weight'", IDENTITY_MAX_ELEMENTS, &operation->weight);
+	case KEY_ALLOWED:
+		return read_allowed(json, operation);
+	case KEY_INPUTS:
+		return read_inputs(json, identity, operation);
 	}
-	if (JSON_TEXT_IS(key, "elements_in"))
-		return read_number(reader, "'elements_in'", IDENTITY_MAX_ELEMENTS,
-				   &operation->elements_in);
-	if (JSON_TEXT_IS(key, "elements_out"))
-		return read_number(reader, "'elements_out'", IDENTITY_MAX_ELEMENTS,
-				   &operation->elements_out);
-	if (JSON_TEXT_IS(key, "weight"))
-		return read_number(reader, "'weight'", IDENTITY_MAX_ELEMENTS, &operation->weight);
-	if (JSON_TEXT_IS(key, "allowed"))
-		return read_allowed(reader, operation);
-	if (JSON_TEXT_IS(key, "inputs"))
-		return read_inputs(reader, operation);
-	if (JSON_TEXT_IS(key, "rule"))
-		return read_rule(reader, operation, ret_has_rule);
-	json_skip(&reader->scan); /* of a later writer */
-	return TRUE;
+	return FALSE;
 }
 
 /* Where the file does not say who decides: what is allowed in one format is fixed, in several chosen; in none, it goes by its inputs. */
@@ -255,148 +239,127 @@ static gboolean is_new(GHashTable *seen, const struct identity_operation *operat
 						      operation->kind, operation->ordinal));
 }
 
-static gboolean read_operation(struct reader *reader, GHashTable *seen)
+/* The operation is to be cleared, whatever is returned. */
+static gboolean read_operation(StrictJson *json, struct identity *identity,
+			       struct identity_operation *operation)
 {
-	struct identity *identity = reader->identity;
-	struct identity_operation operation = { .first_input = identity->inputs->len,
-						.n_calls = 1 };
-	gboolean has_rule = FALSE, is_read = json_enter(&reader->scan, '{');
-	struct json_text key;
+	guint64 seen = 0;
+	gint key;
 
-	while (is_read && json_member(&reader->scan, &key))
-		is_read = read_member(reader, &key, &operation, &has_rule);
-	if (is_read && reader->scan.status != JSON_OK)
-		is_read = FALSE;
-	if (is_read && (!operation.module || !operation.kind || !*operation.kind))
-		is_read = refuse(reader, "an operation has no 'module' or no 'kind'");
-	if (is_read && identity->operations->len == PRECISION_MAX_OPERATIONS)
-		is_read = refuse(reader, "there are more than %u operations",
-				 PRECISION_MAX_OPERATIONS);
-	if (is_read && !is_new(seen, &operation))
-		is_read = refuse(reader, "an operation stands twice");
-	if (!is_read) {
-		clear_operation(&operation);
-		return refuse(reader, "an operation is not an object of JSON");
-	}
-	if (!has_rule)
-		operation.rule = rule_of(operation.allowed);
-	g_array_append_val(identity->operations, operation);
-	return TRUE;
+	if (!strict_json_enter(json, '{', "an operation"))
+		return FALSE;
+	while ((key = strict_json_known_key(json, operation_keys, &seen)) >= 0)
+		if (!read_member(json, (enum operation_key)key, identity, operation))
+			return FALSE;
+	if (!strict_json_leave(json, operation_keys, seen, 1u << KEY_MODULE | 1u << KEY_KIND))
+		return FALSE;
+	if (!(seen & 1u << KEY_RULE))
+		operation->rule = rule_of(operation->allowed);
+	return *operation->kind || strict_json_refuse(json, "an operation's 'kind' is empty");
 }
 
-static gboolean read_operations(struct reader *reader)
+static gboolean add_operation(StrictJson *json, struct identity *identity, GHashTable *seen)
+{
+	struct identity_operation operation = { .first_input = identity->inputs->len,
+						.n_calls = 1 };
+	gboolean is_good = read_operation(json, identity, &operation);
+
+	if (is_good && identity->operations->len == PRECISION_MAX_OPERATIONS)
+		is_good = strict_json_refuse(json, "there are more than %u operations",
+					     PRECISION_MAX_OPERATIONS);
+	if (is_good && !is_new(seen, &operation))
+		is_good = strict_json_refuse(json, "an operation stands twice");
+	if (is_good)
+		g_array_append_val(identity->operations, operation);
+	else
+		clear_operation(&operation);
+	return is_good;
+}
+
+static gboolean read_operations(StrictJson *json, struct identity *identity)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	if (reader->identity->operations->len > 0)
-		return refuse(reader, "'operations' stands twice");
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'operations' is not a list");
-	while (json_element(&reader->scan))
-		if (!read_operation(reader, seen))
+	if (!strict_json_enter(json, '[', "'operations'"))
+		return FALSE;
+	while (strict_json_element(json))
+		if (!add_operation(json, identity, seen))
 			return FALSE;
-	return TRUE;
+	return !json->error;
 }
 
 /* {"name": "Critic", "kind": "Critic"}; the first of a class counts. */
-static gboolean read_root(struct reader *reader)
+static gboolean read_root(StrictJson *json, struct identity *identity)
 {
+	static const gchar *const keys[] = { "name", "kind", NULL };
 	g_autofree gchar *name = NULL, *kind = NULL;
-	struct json_text key;
-	gboolean is_read = json_enter(&reader->scan, '{');
+	guint64 seen = 0;
+	gint key;
 
-	while (is_read && json_member(&reader->scan, &key)) {
-		if (JSON_TEXT_IS(&key, "name"))
-			is_read = read_text(reader, "'name'", &name);
-		else if (JSON_TEXT_IS(&key, "kind"))
-			is_read = read_text(reader, "'kind'", &kind);
-		else
-			json_skip(&reader->scan);
-	}
-	if (!is_read || !name || !kind)
-		return refuse(reader, "a root is not an object with 'name' and 'kind'");
-	if (!g_hash_table_contains(reader->identity->roots, kind))
-		g_hash_table_insert(reader->identity->roots, g_steal_pointer(&kind),
+	if (!strict_json_enter(json, '{', "a root"))
+		return FALSE;
+	while ((key = strict_json_known_key(json, keys, &seen)) >= 0)
+		if (key == 0 ? !read_name(json, "'name'", &name)
+			     : !read_name(json, "'kind'", &kind))
+			return FALSE;
+	if (!strict_json_leave(json, keys, seen, 0x3))
+		return FALSE;
+	if (!g_hash_table_contains(identity->roots, kind))
+		g_hash_table_insert(identity->roots, g_steal_pointer(&kind),
 				    g_steal_pointer(&name));
 	return TRUE;
 }
 
-static gboolean read_roots(struct reader *reader)
+static gboolean read_roots(StrictJson *json, struct identity *identity)
 {
-	if (!json_enter(&reader->scan, '['))
-		return refuse(reader, "'roots' is not a list");
-	while (json_element(&reader->scan))
-		if (!read_root(reader))
+	if (!strict_json_enter(json, '[', "'roots'"))
+		return FALSE;
+	while (strict_json_element(json))
+		if (!read_root(json, identity))
 			return FALSE;
-	return TRUE;
+	return !json->error;
 }
 
 /* That of the whole run; "plan" is none. */
-static gboolean read_precision(struct reader *reader)
+static gboolean read_precision(StrictJson *json, struct identity *identity)
 {
-	struct json_text text;
+	g_autofree gchar *name = strict_json_text(json, "'precision'", MAX_NAME_BYTES);
 
-	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "'precision' is not a text");
-	if (JSON_TEXT_IS(&text, "plan"))
-		return TRUE;
-	reader->identity->format = number_format_find(text.bytes, text.n);
-	return reader->identity->format < N_NUMBER_FORMATS ||
-	       refuse(reader, "'precision' is no format of numbers that is known");
-}
-
-static gboolean read_version(struct reader *reader)
-{
-	gdouble version;
-
-	if (!read_number(reader, "the version", IDENTITY_MAX_ELEMENTS, &version))
+	if (!name)
 		return FALSE;
-	if (version == 1)
-		return TRUE;
-	g_set_error(reader->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_VERSION,
-		    "it is of version %.0f, and only version 1 is known", version);
-	return FALSE;
+	identity->format = number_format_find(name, strlen(name));
+	return strcmp(name, "plan") == 0 || identity->format < N_NUMBER_FORMATS ||
+	       strict_json_refuse(json, "'precision' is no format of numbers that is known");
 }
 
-static gboolean read_file(struct reader *reader)
+static gboolean read_file(StrictJson *json, struct identity *identity)
 {
-	gboolean has_version = FALSE, is_read = TRUE;
-	struct json_text key;
+	static const gchar *const keys[] = { "tacho_precision_run", "precision", "roots",
+					     "operations", NULL };
+	guint64 seen = 0;
+	gint key;
 
-	if (json_peek(&reader->scan) != '{' || !json_take(&reader->scan, '{'))
-		return refuse(reader, "this is no object of JSON");
-	while (is_read && json_member(&reader->scan, &key)) {
-		if (JSON_TEXT_IS(&key, "tacho_precision_run")) {
-			is_read = has_version = read_version(reader);
-		} else if (JSON_TEXT_IS(&key, "precision")) {
-			is_read = read_precision(reader);
-		} else if (JSON_TEXT_IS(&key, "roots")) {
-			is_read = read_roots(reader);
-		} else if (JSON_TEXT_IS(&key, "operations")) {
-			is_read = read_operations(reader);
-		} else {
-			json_skip(&reader->scan);
-		}
-	}
-	if (is_read && reader->scan.status != JSON_OK)
-		return refuse(reader, "this is not JSON, or the file ends early");
-	if (is_read && !has_version)
-		return refuse(reader, "'tacho_precision_run' is missing");
-	return is_read;
+	if (!strict_json_enter(json, '{', "the file"))
+		return FALSE;
+	while ((key = strict_json_known_key(json, keys, &seen)) >= 0)
+		if (key == 0   ? !strict_json_version(json, keys[0], VERSION,
+						      TACHO_PRECISION_ERROR_VERSION)
+		    : key == 1 ? !read_precision(json, identity)
+		    : key == 2 ? !read_roots(json, identity)
+			       : !read_operations(json, identity))
+			return FALSE;
+	return strict_json_leave(json, keys, seen, 1);
 }
 
 struct identity *identity_parse(const gchar *text, gsize n, GError **error)
 {
-	g_autoptr(GError) cause = NULL;
 	g_autoptr(identity) identity = identity_new();
-	g_autofree gchar *copy = json_padded(text, n);
-	struct reader reader = { .identity = identity, .error = &cause, .begin = copy };
+	g_auto(StrictJson) json = { 0 };
 
-	reader.scan = (struct json_scan){ .at = copy, .end = copy + n };
-	if (read_file(&reader))
-		return g_steal_pointer(&identity);
-	g_propagate_error(error, g_steal_pointer(&cause));
-	return NULL;
+	strict_json_init(&json, text, n, "the file", TACHO_PRECISION_ERROR,
+			 TACHO_PRECISION_ERROR_FORMAT);
+	read_file(&json, identity);
+	return strict_json_finish(&json, error) ? g_steal_pointer(&identity) : NULL;
 }
 
 struct identity *identity_read(const gchar *path, GError **error)

@@ -292,21 +292,6 @@ static gboolean read_operations(StrictJson *json, TachoPrecisionStatistics *stat
 	return !json->error;
 }
 
-static gboolean read_version(StrictJson *json)
-{
-	guint64 version;
-
-	if (!strict_json_count(json, "'tacho_precision_statistics'", 1, G_MAXINT32, &version))
-		return FALSE;
-	if (version <= VERSION)
-		return TRUE;
-	g_set_error(&json->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_VERSION,
-		    "the statistics have version %" G_GUINT64_FORMAT
-		    ", and this tacho reads versions up to %d: use a later tacho",
-		    version, VERSION);
-	return FALSE;
-}
-
 static gboolean read_reference(StrictJson *json, TachoPrecisionStatistics *statistics)
 {
 	g_autofree gchar *name = strict_json_text(json, "'reference'", MAX_NAME_BYTES);
@@ -339,7 +324,8 @@ static gboolean read_all(StrictJson *json, TachoPrecisionStatistics *statistics)
 		if (!(seen & 1))
 			return strict_json_refuse(
 				json, "'tacho_precision_statistics' does not stand first");
-		if (key == 0   ? !read_version(json)
+		if (key == 0   ? !strict_json_version(json, "tacho_precision_statistics", VERSION,
+						      TACHO_PRECISION_ERROR_VERSION)
 		    : key == 1 ? !read_reference(json, statistics)
 		    : key == 2 ? !read_whole(json, keys[2], 1, &statistics->steps)
 		    : key == 3 ? !read_whole(json, keys[3], 1, &statistics->samples)

@@ -516,21 +516,6 @@ static gboolean read_notes(StrictJson *json, GPtrArray *notes)
 	return !json->error;
 }
 
-static gboolean read_version(StrictJson *json)
-{
-	guint64 version;
-
-	if (!strict_json_count(json, "'tacho_precision_problem'", 1, G_MAXINT32, &version))
-		return FALSE;
-	if (version <= VERSION)
-		return TRUE;
-	g_set_error(&json->error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_VERSION,
-		    "the problem has version %" G_GUINT64_FORMAT
-		    ", and this tacho reads versions up to %d: use a later tacho",
-		    version, VERSION);
-	return FALSE;
-}
-
 static gboolean read_member(StrictJson *json, gint key, guint64 seen, struct lists *lists,
 			    TachoPrecisionProblem *problem)
 {
@@ -541,7 +526,8 @@ static gboolean read_member(StrictJson *json, gint key, guint64 seen, struct lis
 		return strict_json_refuse(json, "'workers' stands before another list");
 	switch (key) {
 	case 0:
-		return read_version(json);
+		return strict_json_version(json, "tacho_precision_problem", VERSION,
+					   TACHO_PRECISION_ERROR_VERSION);
 	case 1:
 		return strict_json_number(json, "'error'", 0, 1, &problem->error);
 	case 2:

@@ -55,15 +55,12 @@ gboolean strict_json_enter(StrictJson *reader, gchar bracket, const gchar *what)
 	return json_take(&reader->scan, bracket);
 }
 
-gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen)
+/* Which of `keys` the member is; -1: none of them, or it stands twice, which is an error. */
+static gint find_key(StrictJson *reader, const struct json_text *text, const gchar *const *keys,
+		     guint64 *seen)
 {
-	struct json_text text;
-	g_autofree gchar *name = NULL;
-
-	if (reader->error || !json_member(&reader->scan, &text))
-		return -1;
 	for (gint i = 0; keys[i]; i++) {
-		if (!json_text_is(&text, keys[i], strlen(keys[i])))
+		if (!json_text_is(text, keys[i], strlen(keys[i])))
 			continue;
 		if (*seen & G_GUINT64_CONSTANT(1) << i) {
 			strict_json_refuse(reader, "'%s' stands twice", keys[i]);
@@ -72,8 +69,36 @@ gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen
 		*seen |= G_GUINT64_CONSTANT(1) << i;
 		return i;
 	}
+	return -1;
+}
+
+gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen)
+{
+	struct json_text text;
+	g_autofree gchar *name = NULL;
+	gint key;
+
+	if (reader->error || !json_member(&reader->scan, &text))
+		return -1;
+	key = find_key(reader, &text, keys, seen);
+	if (key >= 0 || reader->error)
+		return key;
 	name = json_text_dup(&text);
 	strict_json_refuse(reader, "there is no '%.40s' in %s of this version", name, reader->what);
+	return -1;
+}
+
+gint strict_json_known_key(StrictJson *reader, const gchar *const *keys, guint64 *seen)
+{
+	struct json_text text;
+
+	while (!reader->error && json_member(&reader->scan, &text)) {
+		gint key = find_key(reader, &text, keys, seen);
+
+		if (key >= 0 || reader->error)
+			return key;
+		json_skip(&reader->scan);
+	}
 	return -1;
 }
 
@@ -132,6 +157,22 @@ gboolean strict_json_count(StrictJson *reader, const gchar *what, guint64 least,
 	reader->scan.at = at;
 	*ret_count = count;
 	return TRUE;
+}
+
+gboolean strict_json_version(StrictJson *reader, const gchar *key, guint known, gint version_code)
+{
+	g_autofree gchar *quoted = g_strdup_printf("'%s'", key);
+	guint64 version;
+
+	if (!strict_json_count(reader, quoted, 1, G_MAXINT32, &version))
+		return FALSE;
+	if (version <= known)
+		return TRUE;
+	g_set_error(&reader->error, reader->domain, version_code,
+		    "the file is of version %" G_GUINT64_FORMAT
+		    ", and this tacho reads versions up to %u: use a later tacho",
+		    version, known);
+	return FALSE;
 }
 
 gboolean strict_json_number(StrictJson *reader, const gchar *what, gdouble least, gdouble most,

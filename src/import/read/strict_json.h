@@ -32,6 +32,8 @@ gboolean strict_json_enter(StrictJson *reader, gchar bracket, const gchar *what)
 /* The next member of the object: which of `keys` (up to 64, NULL behind the last); -1: there is none, or an error. `*seen` has a bit for each
  * that was there, 0 at first. */
 gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen);
+/* The same of a file to which later writers add members: others are passed over. */
+gint strict_json_known_key(StrictJson *reader, const gchar *const *keys, guint64 *seen);
 /* After the last member: those whose bits are in `wanted` were there. */
 gboolean strict_json_leave(StrictJson *reader, const gchar *const *keys, guint64 seen,
 			   guint64 wanted);
@@ -43,6 +45,9 @@ gboolean strict_json_element(StrictJson *reader);
 /* A whole number from `least` to `most`, written as one. */
 gboolean strict_json_count(StrictJson *reader, const gchar *what, guint64 least, guint64 most,
 			   guint64 *ret_count);
+/* The version of the file, which `key` says; its first member, for a later one's are others. An error of `version_code`: it is later than
+ * `known`. */
+gboolean strict_json_version(StrictJson *reader, const gchar *key, guint known, gint version_code);
 /* A finite number in that range. */
 gboolean strict_json_number(StrictJson *reader, const gchar *what, gdouble least, gdouble most,
 			    gdouble *ret_number);

@@ -106,17 +106,17 @@ static void test_refused(void)
 	static const struct {
 		const gchar *text, *reason;
 	} wrong[] = {
-		{ "", "no object" },
+		{ "", "not an object" },
 		{ "{\"casts\": []}", "'tacho_casts' is missing" },
 		{ PAIR("[]"), "not an object" },
-		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\"}"), "lacks" },
+		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\"}"), "'samples' is missing" },
 		{ PAIR("{\"from\": \"fp32\", \"to\": \"fp32\", \"samples\": [[1, 1]]}"),
 		  "same one" },
 		{ PAIR(GOOD ", " GOOD), "twice" },
 		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 0]]}"),
-		  "above 0" },
+		  "takes is not from" },
 		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[0.5, 1]]}"),
-		  "less than one" },
+		  "has is not from" },
 		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 1, 1]]}"),
 		  "[ELEMENTS, NS]" },
 		{ PAIR(GOOD), NULL },

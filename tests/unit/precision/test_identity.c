@@ -62,15 +62,16 @@ static void test_refused(void)
 	static const struct {
 		const gchar *text, *reason;
 	} wrong[] = {
-		{ "", "no object" },
-		{ "[]", "no object" },
+		{ "", "not an object" },
+		{ "[]", "not an object" },
 		{ "{}", "'tacho_precision_run' is missing" },
-		{ "{\"tacho_precision_run\": 1, \"a\"", "ends early" },
+		{ "{\"tacho_precision_run\": 1, \"a\"", "ends within the file" },
 		{ "{\"tacho_precision_run\": 1, \"precision\": \"fp5\"}", "no format" },
 		{ "{\"tacho_precision_run\": 1, \"operations\": 3}", "not a list" },
 		{ OPERATIONS("3"), "not an object" },
-		{ OPERATIONS("{\"module\": \"a\"}"), "no 'kind'" },
+		{ OPERATIONS("{\"module\": \"a\"}"), "'kind' is missing" },
 		{ OPERATIONS(LINEAR ", " LINEAR), "stands twice" },
+		{ OPERATIONS("{\"kind\": \"x\", \"kind\": \"y\"}"), "'kind' stands twice" },
 		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"inputs\": [[0, 1]]}"),
 		  "before this one" },
 		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"weight\": -1}"),
