@@ -11,6 +11,7 @@
 #include "precision/pareto.h"
 #include "precision/plan_bits.h"
 #include "precision/search.h"
+#include "precision/tf32_setting.h"
 
 /* Above the fastest plan, where no bound is asked for. Source: a rule: as the example of the manual. If wrong, people ask for another. */
 #define USUAL_WITHIN_PCT 5.0
@@ -168,14 +169,10 @@ static gboolean has_harm(const TachoPrecisionProblem *problem)
 }
 
 /* Without any, all may be chosen, and nothing but time counts. */
-static void forget_harm(struct planning *planning)
+static void forget_harm(TachoPrecisionProblem *problem)
 {
-	for (guint32 i = 0; i < planning->problem->n_operations; i++)
-		planning->problem->operations[i].has_harm =
-			planning->problem->operations[i].rule == PRECISION_CHOSEN;
-	note(planning,
-	     "nothing is known of the harm: this is the fastest plan, whatever it does to "
-	     "the training; --statistics tells the harm");
+	for (guint32 i = 0; i < problem->n_operations; i++)
+		problem->operations[i].has_harm = problem->operations[i].rule == PRECISION_CHOSEN;
 }
 
 /* --- the search ---------------------------------------------------------------------------------- */
@@ -590,19 +587,13 @@ static gboolean make_plan(struct planning *planning, GError **error)
 	const TachoPrecisionOptions *options = planning->options;
 	TachoPrecisionProblem *problem = planning->problem;
 	TachoPrecisionPlan *plan = planning->plan;
-	struct indicator_mix mix;
 	gdouble bound_ns;
 
-	if (options->statistics &&
-	    (!indicator_mix_parse(options->indicators ? options->indicators : "loss", &mix,
-				  error) ||
-	     !indicator_fill(problem, options->statistics, &mix, error)))
-		return FALSE;
-	plan->has_harm = has_harm(problem);
 	if (!plan->has_harm)
-		forget_harm(planning);
+		note(planning,
+		     "nothing is known of the harm: this is the fastest plan, whatever it does to "
+		     "the training; --statistics tells the harm");
 	limit_memory(planning);
-	planning->recorded = plan_state_new(problem);
 	planning->fastest = plan_state_new(problem);
 	planning->search = precision_search_new(problem);
 	planning->state = precision_search_state(planning->search);
@@ -617,29 +608,151 @@ static gboolean make_plan(struct planning *planning, GError **error)
 		make_front(planning);
 	plan->formats = g_memdup2(plan_state_plan(planning->state),
 				  (gsize)problem->n_workers * problem->n_operations);
+	if (tf32_setting_is_broken(problem, plan->formats))
+		note(planning, "the plan has operations in fp32 and in tf32, which is a setting of "
+			       "the whole process: tacho apply refuses it");
 	return make_plans(planning, error);
 }
 
-TachoPrecisionPlan *tacho_precision_plan(TachoPrecisionProblem *problem,
-					 const TachoPrecisionOptions *options, GError **error)
+/* A plan of the formats that are allowed; `recorded` is of all that the problem has. */
+static TachoPrecisionPlan *plan_of(TachoPrecisionProblem *problem, PlanState *recorded,
+				   const TachoPrecisionOptions *options, gboolean has_harm,
+				   GError **error)
 {
 	g_autoptr(TachoPrecisionPlan) plan = g_new0(TachoPrecisionPlan, 1);
-	struct planning planning = { .problem = problem, .options = options, .plan = plan };
+	struct planning planning = {
+		.problem = problem, .options = options, .recorded = recorded, .plan = plan
+	};
 	gboolean is_made;
 
+	plan->has_harm = has_harm;
 	plan->plans = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_plan_free);
 	plan->notes = g_ptr_array_new_with_free_func(g_free);
 	is_made = make_plan(&planning, error);
 	FOR_EACH_POINTER(const gchar, text, problem->notes)
 		g_ptr_array_add(plan->notes, g_strdup(text));
 	precision_search_free(planning.search);
-	plan_state_free(planning.recorded);
 	plan_state_free(planning.fastest);
 	prediction_release(&planning.replayed);
 	for (guint32 w = 0; planning.max_bytes && w < problem->n_workers; w++)
 		problem->workers[w].max_bytes = planning.max_bytes[w];
 	g_free(planning.max_bytes);
 	return is_made ? g_steal_pointer(&plan) : NULL;
+}
+
+/* --- with tf32, and without ----------------------------------------------------------------------- */
+
+static TachoPrecisionPlan *plan_of_setting(TachoPrecisionProblem *problem, PlanState *recorded,
+					   const TachoPrecisionOptions *options, gboolean has_harm,
+					   gboolean is_on, GError **error)
+{
+	GPtrArray *held = tf32_setting_hold(problem, is_on, error);
+	TachoPrecisionPlan *plan =
+		held ? plan_of(problem, recorded, options, has_harm, error) : NULL;
+
+	if (held)
+		tf32_setting_release(held);
+	return plan;
+}
+
+static gboolean is_better(const TachoPrecisionPlan *one, const TachoPrecisionPlan *other)
+{
+	if (one->has_harm && one->harm != other->harm)
+		return one->harm < other->harm;
+	return one->step_ms < other->step_ms;
+}
+
+/* Of the plans with the setting off and on that both keep the bound of the faster one's fastest plan, the better one. */
+static TachoPrecisionPlan *better_setting(TachoPrecisionProblem *problem, PlanState *recorded,
+					  const TachoPrecisionOptions *options,
+					  TachoPrecisionPlan *found[2], GError **error)
+{
+	guint fast = found[1]->fastest_step_ms < found[0]->fastest_step_ms, best;
+	TachoPrecisionOptions bounded = *options;
+
+	bounded.within_pct = -1;
+	bounded.no_slower_ms = found[fast]->bound_ms;
+	if (found[!fast]->step_ms > found[fast]->bound_ms) {
+		g_autoptr(GError) cause = NULL;
+		TachoPrecisionPlan *again = plan_of_setting(problem, recorded, &bounded,
+							    found[0]->has_harm, !fast, &cause);
+
+		if (!again &&
+		    !g_error_matches(cause, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN)) {
+			g_propagate_error(error, g_steal_pointer(&cause));
+			return NULL;
+		}
+		if (!again)
+			return g_steal_pointer(&found[fast]);
+		tacho_precision_plan_free(found[!fast]);
+		found[!fast] = again;
+	}
+	best = is_better(found[1], found[0]);
+	found[best]->fastest_step_ms = found[fast]->fastest_step_ms;
+	found[best]->fastest_harm = found[fast]->fastest_harm;
+	found[best]->bound_ms = found[fast]->bound_ms;
+	found[best]->margin_pct = 100 * (1 - found[best]->step_ms / found[best]->bound_ms);
+	/* workers whose settings differ were not tried */
+	found[best]->is_fastest_proven = problem->n_workers == 1 && found[0]->is_fastest_proven &&
+					 found[1]->is_fastest_proven;
+	found[best]->is_least_proven =
+		problem->n_workers == 1 && found[0]->is_least_proven && found[1]->is_least_proven;
+	found[best]->least_harm = MIN(found[0]->least_harm, found[1]->least_harm);
+	return g_steal_pointer(&found[best]);
+}
+
+static TachoPrecisionPlan *plan_with_setting(TachoPrecisionProblem *problem, PlanState *recorded,
+					     const TachoPrecisionOptions *options,
+					     gboolean has_harm, GError **error)
+{
+	TachoPrecisionPlan *found[2] = { NULL }, *best = NULL;
+	GError *causes[2] = { NULL };
+	guint is_on = 0;
+
+	for (guint i = 0; i < 2; i++)
+		found[i] = plan_of_setting(problem, recorded, options, has_harm, i, &causes[i]);
+	if (found[0] && found[1]) {
+		best = better_setting(problem, recorded, options, found, error);
+		is_on = found[1] == NULL;
+	} else {
+		is_on = found[1] != NULL;
+		best = g_steal_pointer(&found[is_on]);
+		if (!best)
+			g_propagate_error(error, g_steal_pointer(&causes[0]));
+	}
+	if (best)
+		g_ptr_array_add(
+			best->notes,
+			g_strdup_printf("tf32 is a setting of the whole process: the plan has "
+					"%s on each worker that can do without the other; both "
+					"were looked for",
+					is_on ? "tf32 and no fp32" : "fp32 and no tf32"));
+	for (guint i = 0; i < 2; i++) {
+		tacho_precision_plan_free(found[i]);
+		g_clear_error(&causes[i]);
+	}
+	return best;
+}
+
+TachoPrecisionPlan *tacho_precision_plan(TachoPrecisionProblem *problem,
+					 const TachoPrecisionOptions *options, GError **error)
+{
+	g_autoptr(PlanState) recorded = NULL;
+	struct indicator_mix mix;
+	gboolean is_harm_known;
+
+	if (options->statistics &&
+	    (!indicator_mix_parse(options->indicators ? options->indicators : "loss", &mix,
+				  error) ||
+	     !indicator_fill(problem, options->statistics, &mix, error)))
+		return NULL;
+	is_harm_known = has_harm(problem);
+	if (!is_harm_known)
+		forget_harm(problem);
+	recorded = plan_state_new(problem);
+	if (!options->bits_path && tf32_setting_is_open(problem))
+		return plan_with_setting(problem, recorded, options, is_harm_known, error);
+	return plan_of(problem, recorded, options, is_harm_known, error);
 }
 
 void tacho_precision_plan_free(TachoPrecisionPlan *plan)
