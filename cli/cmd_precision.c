@@ -196,7 +196,7 @@ static gboolean read_problem(const struct options *options, int argc, char **arg
 		return TRUE;
 	*ret = options->problem ? tacho_precision_problem_read(options->problem, &error)
 				: problem_of_runs(options, argc, argv, &error);
-	if (*ret && options->registry &&
+	if (*ret && options->registry && options->problem && /* recordings have been read with it */
 	    !tacho_precision_problem_register(*ret, options->registry, &error))
 		g_clear_pointer(ret, tacho_precision_problem_free);
 	if (!*ret)
@@ -302,6 +302,10 @@ static gboolean write_form(const TachoPrecisionPlan *plan, const TachoPrecisionP
 
 	if (form == FORM_SVG) {
 		tacho_precision_plan_print_svg(plan, out);
+		return TRUE;
+	}
+	if (form != FORM_NPY && !options->worker && plan->joint) {
+		tacho_plan_write(plan->joint, out);
 		return TRUE;
 	}
 	if (!tacho_precision_plan_find_worker(plan, options->worker, &worker, &error)) {
@@ -452,7 +456,7 @@ int cmd_precision(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "write the plan there, as tacho apply takes it, or as --to says", "FILE" },
 		{ "worker", 0, 0, G_OPTION_ARG_STRING, &options.worker,
-		  "whose plan is written where workers are of several kinds", "NAME" },
+		  "write the plan of this worker alone, where they are of several kinds", "NAME" },
 		{ "write-problem", 0, 0, G_OPTION_ARG_FILENAME, &options.written,
 		  "write the problem there, with its harms", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,

@@ -99,6 +99,8 @@ typedef struct {
 	/* "step_ms", "peak_bytes", "harm", "formats", "is_chosen": plans of which none is better than another in all three; NULL: not asked for. */
 	TachoTable *front;
 	GPtrArray *plans; /* TachoPlan, of each worker, that tacho apply carries out */
+	TachoPlan *
+		joint; /* of all workers, where there are several: ranks are numbered one worker after the other; or NULL */
 	guint8 *formats;  /* the plan as the problem has it */
 	GPtrArray *notes; /* gchar */
 } TachoPrecisionPlan;

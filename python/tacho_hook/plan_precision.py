@@ -1,6 +1,6 @@
 """Operations compute in the precision that the plan has for each (`tacho precision plan`): see precision.py.
 
-(1) An operation that the plan does not name computes in fp32.
+(1) An operation that the plan does not name computes in fp32. One that it names for some ranks only does so on the others.
 (2) A plan for another model, with a module that is not there, or an operation that its module does not run, ends the job with an error
     before its first step.
 """
@@ -14,12 +14,26 @@ from . import precision_scopes
 _KEYS = {"module", "kind", "ordinal", "precision"}
 
 
-def _read(value):
-    """{(module, kind, ordinal): precision}; ValueError says what is not as it should be."""
+def _ranks(value):
+    """Of each rank that the plan names first in a range, the ranges being those of workers; [None]: it makes no difference between ranks."""
+    return sorted({int(entry["ranks"][0]) for entry in value if "ranks" in entry}) or [None]
+
+
+def _is_for(entry, rank):
+    if "ranks" not in entry:
+        return True
+    first, last = entry["ranks"]
+    return int(first) <= rank <= int(last)
+
+
+def _read(value, rank):
+    """{(module, kind, ordinal): precision} of this rank; ValueError says what is not as it should be."""
     chosen = {}
     for entry in value:
-        if set(entry) != _KEYS:
+        if set(entry) - {"ranks"} != _KEYS:
             raise ValueError("an operation has the members %s" % ", ".join(sorted(entry)))
+        if not _is_for(entry, rank):
+            continue
         if entry["precision"] not in kernels.PRECISIONS:
             raise ValueError("there is no precision '%s' here" % entry["precision"])
         if kernels.of_kind(entry["precision"], entry["kind"]) != entry["precision"]:
@@ -42,7 +56,7 @@ def check(value):
     import torch
 
     try:
-        wanted = set(_read(value).values())
+        wanted = {precision for rank in _ranks(value) for precision in _read(value, rank or 0).values()}
     except (ValueError, KeyError, TypeError) as error:
         raise RuntimeError(str(error))
     for name, reason in kernels.possible(torch, kernels.devices(torch)).items():
@@ -108,7 +122,7 @@ class Planned:
 
 def install(torch, value, n_ranks, gradients, fail, tell):
     try:
-        chosen = _read(value)
+        chosen = _read(value, int(os.environ.get("RANK") or 0))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = "cannot be carried out: %s" % error
         precision.start(torch, lambda *_: fail(reason), lambda _root: fail(reason))

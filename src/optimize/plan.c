@@ -5,9 +5,10 @@
 
 #include "base/for_each.h"
 #include "base/json_writer.h"
+#include "base/order.h"
 #include "base/text_file.h"
 #include "import/element_type.h"
-#include "import/read/json_scan.h"
+#include "import/read/strict_json.h"
 
 /* Source: a rule: longer names than any module or operation has; what is longer is refused. */
 #define MAX_NAME_BYTES 4096
@@ -167,23 +168,23 @@ static const gchar *format_of(const gchar *name)
 	return NULL;
 }
 
-gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind,
-			    guint32 ordinal, const gchar *format)
+gboolean plan_add_precision(TachoPlan *plan, const struct plan_precision *precision)
 {
 	struct plan_change *change = (struct plan_change *)plan_find(plan, PLAN_PRECISION);
-	struct plan_precision precision = { .ordinal = ordinal, .format = format_of(format) };
+	struct plan_precision own = *precision;
 
-	if (!precision.format || (*module && !plan_name_is_good(module)) ||
-	    !plan_name_is_good(kind))
+	own.format = format_of(precision->format);
+	if (!own.format || (*own.module && !plan_name_is_good(own.module)) ||
+	    !plan_name_is_good(own.kind))
 		return FALSE;
 	if (!change) {
 		plan_add_count(plan, PLAN_PRECISION, 0);
 		change = &g_array_index(plan->changes, struct plan_change, plan->changes->len - 1);
 		change->precisions = new_precisions();
 	}
-	precision.module = g_strdup(module);
-	precision.kind = g_strdup(kind);
-	g_array_append_val(change->precisions, precision);
+	own.module = g_strdup(precision->module);
+	own.kind = g_strdup(precision->kind);
+	g_array_append_val(change->precisions, own);
 	return TRUE;
 }
 
@@ -339,141 +340,48 @@ gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error)
 
 /* --- read --------------------------------------------------------------------------------------- */
 
-struct reader {
-	struct json_scan scan;
-	const gchar *begin;
-	GError **error;
-};
-
-static gboolean refuse(const struct reader *reader, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-static gboolean refuse(const struct reader *reader, const gchar *format, ...)
-{
-	va_list arguments;
-	g_autofree gchar *reason = NULL;
-
-	if (reader->error && *reader->error) /* the first counts */
-		return FALSE;
-	va_start(arguments, format);
-	reason = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	g_set_error(reader->error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
-		    "at byte %" G_GSIZE_FORMAT ": %s", (gsize)(reader->scan.at - reader->begin),
-		    reason);
-	return FALSE;
-}
-
-/* A whole number from `least` to `most`, written as one. */
-static gboolean read_count(struct reader *reader, const gchar *what, guint64 least, guint64 most,
-			   guint64 *ret_count)
-{
-	const gchar *at;
-	guint64 count = 0;
-
-	json_peek(&reader->scan);
-	for (at = reader->scan.at; at < reader->scan.end && g_ascii_isdigit(*at); at++) {
-		guint digit = (guint)(*at - '0');
-
-		if (count > (most - MIN(most, digit)) / 10 && count * 10 + digit > most)
-			return refuse(reader, "%s is more than %" G_GUINT64_FORMAT, what, most);
-		count = count * 10 + digit;
-	}
-	if (at == reader->scan.at || (at < reader->scan.end && strchr(".eE", *at)))
-		return refuse(reader, "%s is not a whole number", what);
-	if (count < least)
-		return refuse(reader, "%s is less than %" G_GUINT64_FORMAT, what, least);
-	reader->scan.at = at;
-	*ret_count = count;
-	return TRUE;
-}
-
-static gboolean read_ms(struct reader *reader, const gchar *what, gdouble *ret_ms)
+static gboolean read_ms(StrictJson *reader, const gchar *what, gdouble *ret_ms)
 {
 	gchar first = json_peek(&reader->scan);
 
 	if (!g_ascii_isdigit(first) || !json_number(&reader->scan, ret_ms) || !isfinite(*ret_ms))
-		return refuse(reader, "%s is not a number of milliseconds", what);
+		return strict_json_refuse(reader, "%s is not a number of milliseconds", what);
 	return TRUE;
 }
 
-static gboolean enter(struct reader *reader, gchar bracket, const gchar *what)
-{
-	if (json_peek(&reader->scan) != bracket)
-		return refuse(reader, "%s is not %s", what,
-			      bracket == '{' ? "an object" : "a list");
-	return json_take(&reader->scan, bracket);
-}
-
-/* The next member of an object is one of `keys`, and not one of those `seen`; -1: there is none, or an error is set. */
-static gint next_key(struct reader *reader, const gchar *const *keys, guint *seen)
-{
-	struct json_text text;
-	g_autofree gchar *name = NULL;
-
-	if (!json_member(&reader->scan, &text))
-		return -1;
-	for (gint i = 0; keys[i]; i++) {
-		if (!json_text_is(&text, keys[i], strlen(keys[i])))
-			continue;
-		if (*seen & 1u << i) {
-			refuse(reader, "'%s' stands twice", keys[i]);
-			return -1;
-		}
-		*seen |= 1u << i;
-		return i;
-	}
-	name = json_text_dup(&text);
-	refuse(reader, "there is no '%.40s' in a plan of this version", name);
-	return -1;
-}
-
-/* All members were read, and those of `wanted` were there. */
-static gboolean check_members(struct reader *reader, const gchar *const *keys, guint seen,
-			      guint wanted)
-{
-	if (*reader->error)
-		return FALSE;
-	if (reader->scan.status != JSON_OK)
-		return refuse(reader, reader->scan.status == JSON_ENDS_EARLY
-					      ? "the file ends within the plan"
-					      : "this is not JSON");
-	for (guint i = 0; keys[i]; i++)
-		if (wanted & ~seen & 1u << i)
-			return refuse(reader, "'%s' is missing", keys[i]);
-	return TRUE;
-}
-
-static gboolean read_dtype(struct reader *reader, const gchar **ret_dtype)
+static gboolean read_dtype(StrictJson *reader, const gchar **ret_dtype)
 {
 	struct json_text text;
 	guint8 bytes;
 
 	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text))
-		return refuse(reader, "a data type is not a text");
+		return strict_json_refuse(reader, "a data type is not a text");
 	*ret_dtype = element_type_name(text.bytes, (gssize)text.n, &bytes);
-	return bytes > 0 || refuse(reader, "this data type is not known");
+	return bytes > 0 || strict_json_refuse(reader, "this data type is not known");
 }
 
 /* [1024, "float32"] */
-static gboolean read_gradient(struct reader *reader, TachoPlan *plan)
+static gboolean read_gradient(StrictJson *reader, TachoPlan *plan)
 {
 	struct plan_gradient gradient;
 
-	if (!enter(reader, '[', "a gradient") || !json_element(&reader->scan) ||
-	    !read_count(reader, "the size of a gradient", 1, G_MAXINT64 / PLAN_MAX_GRADIENTS,
-			&gradient.bytes))
+	if (!strict_json_enter(reader, '[', "a gradient") || !json_element(&reader->scan) ||
+	    !strict_json_count(reader, "the size of a gradient", 1, G_MAXINT64 / PLAN_MAX_GRADIENTS,
+			       &gradient.bytes))
 		return FALSE;
 	if (!json_element(&reader->scan) || !read_dtype(reader, &gradient.dtype) ||
 	    json_element(&reader->scan))
-		return refuse(reader, "a gradient is not written as [BYTES, \"TYPE\"]");
+		return strict_json_refuse(reader, "a gradient is not written as [BYTES, \"TYPE\"]");
 	if (plan->gradients->len == PLAN_MAX_GRADIENTS)
-		return refuse(reader, "there are more than %u gradients", PLAN_MAX_GRADIENTS);
+		return strict_json_refuse(reader, "there are more than %u gradients",
+					  PLAN_MAX_GRADIENTS);
 	g_array_append_val(plan->gradients, gradient);
 	return TRUE;
 }
 
-static gboolean read_gradients(struct reader *reader, TachoPlan *plan)
+static gboolean read_gradients(StrictJson *reader, TachoPlan *plan)
 {
-	if (!enter(reader, '[', "'gradients'"))
+	if (!strict_json_enter(reader, '[', "'gradients'"))
 		return FALSE;
 	while (json_element(&reader->scan))
 		if (!read_gradient(reader, plan))
@@ -481,56 +389,57 @@ static gboolean read_gradients(struct reader *reader, TachoPlan *plan)
 	return TRUE;
 }
 
-static gboolean read_job(struct reader *reader, TachoPlan *plan)
+static gboolean read_job(StrictJson *reader, TachoPlan *plan)
 {
 	static const gchar *const keys[] = { "ranks", "gradients", NULL };
-	guint seen = 0;
+	guint64 seen = 0;
 	guint64 count;
 	gint key;
 
-	if (!enter(reader, '{', "'job'"))
+	if (!strict_json_enter(reader, '{', "'job'"))
 		return FALSE;
-	while ((key = next_key(reader, keys, &seen)) >= 0) {
+	while ((key = strict_json_key(reader, keys, &seen)) >= 0) {
 		if (key == 1) {
 			if (!read_gradients(reader, plan))
 				return FALSE;
 			continue;
 		}
-		if (!read_count(reader, "'ranks'", 1, PLAN_MAX_RANKS, &count))
+		if (!strict_json_count(reader, "'ranks'", 1, PLAN_MAX_RANKS, &count))
 			return FALSE;
 		plan->n_ranks = (guint32)count;
 	}
-	return check_members(reader, keys, seen, 1 << 0 | 1 << 1);
+	return strict_json_leave(reader, keys, seen, 1 << 0 | 1 << 1);
 }
 
 /* [0, 1, 2] */
-static gboolean read_bucket(struct reader *reader, struct plan_change *change)
+static gboolean read_bucket(StrictJson *reader, struct plan_change *change)
 {
 	guint32 n = 0;
 
-	if (!enter(reader, '[', "a bucket"))
+	if (!strict_json_enter(reader, '[', "a bucket"))
 		return FALSE;
 	for (; json_element(&reader->scan); n++) {
 		guint64 gradient;
 		guint32 place;
 
-		if (!read_count(reader, "a gradient's place", 0, PLAN_MAX_GRADIENTS - 1, &gradient))
+		if (!strict_json_count(reader, "a gradient's place", 0, PLAN_MAX_GRADIENTS - 1,
+				       &gradient))
 			return FALSE;
 		if (change->order->len == PLAN_MAX_GRADIENTS)
-			return refuse(reader, "the buckets hold more than %u gradients",
-				      PLAN_MAX_GRADIENTS);
+			return strict_json_refuse(reader, "the buckets hold more than %u gradients",
+						  PLAN_MAX_GRADIENTS);
 		place = (guint32)gradient;
 		g_array_append_val(change->order, place);
 	}
 	g_array_append_val(change->n_of, n);
-	return n > 0 || refuse(reader, "a bucket is empty");
+	return n > 0 || strict_json_refuse(reader, "a bucket is empty");
 }
 
-static gboolean read_buckets(struct reader *reader, struct plan_change *change)
+static gboolean read_buckets(StrictJson *reader, struct plan_change *change)
 {
 	change->order = g_array_new(FALSE, FALSE, sizeof(guint32));
 	change->n_of = g_array_new(FALSE, FALSE, sizeof(guint32));
-	if (!enter(reader, '[', "'buckets'"))
+	if (!strict_json_enter(reader, '[', "'buckets'"))
 		return FALSE;
 	while (json_element(&reader->scan))
 		if (!read_bucket(reader, change))
@@ -539,28 +448,28 @@ static gboolean read_buckets(struct reader *reader, struct plan_change *change)
 }
 
 /* A text that may stand in a plan; the caller's. NULL: it is refused. */
-static gchar *read_name(struct reader *reader, const gchar *what)
+static gchar *read_name(StrictJson *reader, const gchar *what)
 {
 	struct json_text text;
 	g_autofree gchar *name = NULL;
 
 	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text)) {
-		refuse(reader, "%s is not a text", what);
+		strict_json_refuse(reader, "%s is not a text", what);
 		return NULL;
 	}
 	name = json_text_dup(&text);
 	if (plan_name_is_good(name))
 		return g_steal_pointer(&name);
-	refuse(reader, "%s is empty, too long, or has control characters in it", what);
+	strict_json_refuse(reader, "%s is empty, too long, or has control characters in it", what);
 	return NULL;
 }
 
 /* ["layer1", "layer2"], behind those that are there; returns how many, 0: it is refused. */
-static guint32 read_names(struct reader *reader, const gchar *what, GPtrArray *names)
+static guint32 read_names(StrictJson *reader, const gchar *what, GPtrArray *names)
 {
 	guint32 n = 0;
 
-	if (!enter(reader, '[', what))
+	if (!strict_json_enter(reader, '[', what))
 		return 0;
 	for (; json_element(&reader->scan); n++) {
 		gchar *name = read_name(reader, what);
@@ -569,16 +478,17 @@ static guint32 read_names(struct reader *reader, const gchar *what, GPtrArray *n
 			return 0;
 		g_ptr_array_add(names, name);
 		if (names->len > PLAN_MAX_NAMES)
-			return refuse(reader, "there are more than %u names", PLAN_MAX_NAMES);
+			return strict_json_refuse(reader, "there are more than %u names",
+						  PLAN_MAX_NAMES);
 	}
 	if (n == 0)
-		refuse(reader, "%s has no names", what);
+		strict_json_refuse(reader, "%s has no names", what);
 	return n;
 }
 
-static gboolean read_clusters(struct reader *reader, struct plan_change *change)
+static gboolean read_clusters(StrictJson *reader, struct plan_change *change)
 {
-	if (!enter(reader, '[', "'clusters'"))
+	if (!strict_json_enter(reader, '[', "'clusters'"))
 		return FALSE;
 	while (json_element(&reader->scan)) {
 		guint32 n = read_names(reader, "a cluster", change->names);
@@ -587,11 +497,11 @@ static gboolean read_clusters(struct reader *reader, struct plan_change *change)
 			return FALSE;
 		g_array_append_val(change->n_of, n);
 	}
-	return change->n_of->len > 0 || refuse(reader, "'clusters' has none");
+	return change->n_of->len > 0 || strict_json_refuse(reader, "'clusters' has none");
 }
 
 /* A text that may be empty or stand in a plan; the caller's. NULL: it is refused. */
-static gchar *read_module(struct reader *reader)
+static gchar *read_module(StrictJson *reader)
 {
 	const gchar *quote;
 
@@ -604,7 +514,7 @@ static gchar *read_module(struct reader *reader)
 	return read_name(reader, "'module'");
 }
 
-static gboolean read_format(struct reader *reader, struct plan_precision *precision)
+static gboolean read_format(StrictJson *reader, struct plan_precision *precision)
 {
 	g_autofree gchar *name = read_name(reader, "'precision'");
 
@@ -612,71 +522,97 @@ static gboolean read_format(struct reader *reader, struct plan_precision *precis
 		return FALSE;
 	precision->format = format_of(name);
 	return precision->format ||
-	       refuse(reader,
-		      "there is no precision '%.40s': there are fp64, fp32, tf32, bf16, "
-		      "fp16, int8 and fp8",
-		      name);
+	       strict_json_refuse(
+		       reader,
+		       "there is no precision '%.40s': there are fp64, fp32, tf32, bf16, "
+		       "fp16, int8 and fp8",
+		       name);
 }
 
-/* {"module": "layers.0.ffn", "kind": "linear", "ordinal": 0, "precision": "bf16"} */
-static gboolean read_precision(struct reader *reader, struct plan_precision *precision)
+/* [0, 3]: the first and the last */
+static gboolean read_ranks(StrictJson *reader, struct plan_precision *precision)
 {
-	static const gchar *const keys[] = { "module", "kind", "ordinal", "precision", NULL };
-	guint seen = 0;
+	guint64 first, last;
+
+	if (!strict_json_enter(reader, '[', "'ranks'") || !json_element(&reader->scan) ||
+	    !strict_json_count(reader, "a rank", 0, PLAN_MAX_RANKS - 1, &first))
+		return FALSE;
+	if (!json_element(&reader->scan) ||
+	    !strict_json_count(reader, "a rank", first, PLAN_MAX_RANKS - 1, &last) ||
+	    json_element(&reader->scan))
+		return strict_json_refuse(reader, "'ranks' is not written as [FIRST, LAST]");
+	precision->first_rank = (guint32)first;
+	precision->last_rank = (guint32)last;
+	return TRUE;
+}
+
+/* {"module": "layers.0.ffn", "kind": "linear", "ordinal": 0, "precision": "bf16", "ranks": [0, 3]} */
+static gboolean read_precision(StrictJson *reader, struct plan_precision *precision)
+{
+	static const gchar *const keys[] = {
+		"module", "kind", "ordinal", "precision", "ranks", NULL
+	};
+	guint64 seen = 0;
 	guint64 ordinal = 0;
 	gint key;
 
-	if (!enter(reader, '{', "an operation's precision"))
+	precision->last_rank = PLAN_MAX_RANKS - 1;
+	if (!strict_json_enter(reader, '{', "an operation's precision"))
 		return FALSE;
-	while ((key = next_key(reader, keys, &seen)) >= 0) {
+	while ((key = strict_json_key(reader, keys, &seen)) >= 0) {
 		if (key == 0)
 			precision->module = read_module(reader);
 		else if (key == 1)
 			precision->kind = read_name(reader, "'kind'");
 		if (key == 0   ? !precision->module
 		    : key == 1 ? !precision->kind
-		    : key == 2 ? !read_count(reader, "'ordinal'", 0, G_MAXUINT32 - 1, &ordinal)
-			       : !read_format(reader, precision))
+		    : key == 2
+			    ? !strict_json_count(reader, "'ordinal'", 0, G_MAXUINT32 - 1, &ordinal)
+		    : key == 3 ? !read_format(reader, precision)
+			       : !read_ranks(reader, precision))
 			return FALSE;
 	}
 	precision->ordinal = (guint32)ordinal;
-	return check_members(reader, keys, seen, 0xf);
+	return strict_json_leave(reader, keys, seen, 0xf);
 }
 
-static gboolean read_precisions(struct reader *reader, struct plan_change *change)
+static gboolean read_precisions(StrictJson *reader, struct plan_change *change)
 {
 	change->precisions = new_precisions();
-	if (!enter(reader, '[', "'precision'"))
+	if (!strict_json_enter(reader, '[', "'precision'"))
 		return FALSE;
 	while (json_element(&reader->scan)) {
 		guint n = change->precisions->len;
 
 		if (n == PLAN_MAX_NAMES)
-			return refuse(reader, "there are more than %u operations", PLAN_MAX_NAMES);
+			return strict_json_refuse(reader, "there are more than %u operations",
+						  PLAN_MAX_NAMES);
 		g_array_set_size(change->precisions, n + 1);
 		if (!read_precision(reader,
 				    &g_array_index(change->precisions, struct plan_precision, n)))
 			return FALSE;
 	}
-	return change->precisions->len > 0 || refuse(reader, "'precision' has no operations");
+	return change->precisions->len > 0 ||
+	       strict_json_refuse(reader, "'precision' has no operations");
 }
 
 /* 4096000, or [4096000, 2048000] */
-static gboolean read_parts(struct reader *reader, struct plan_change *change)
+static gboolean read_parts(StrictJson *reader, struct plan_change *change)
 {
 	guint64 bytes;
 
 	if (json_peek(&reader->scan) != '[')
-		return read_count(reader, kinds[change->kind].name, 1, kinds[change->kind].most,
-				  &change->count);
+		return strict_json_count(reader, kinds[change->kind].name, 1,
+					 kinds[change->kind].most, &change->count);
 	change->sizes = g_array_new(FALSE, FALSE, sizeof(guint64));
-	if (!enter(reader, '[', kinds[change->kind].name))
+	if (!strict_json_enter(reader, '[', kinds[change->kind].name))
 		return FALSE;
 	while (json_element(&reader->scan)) {
 		if (change->sizes->len == PLAN_MAX_GRADIENTS)
-			return refuse(reader, "there are more than %u parts", PLAN_MAX_GRADIENTS);
-		if (!read_count(reader, kinds[change->kind].name, 1, kinds[change->kind].most,
-				&bytes))
+			return strict_json_refuse(reader, "there are more than %u parts",
+						  PLAN_MAX_GRADIENTS);
+		if (!strict_json_count(reader, kinds[change->kind].name, 1,
+				       kinds[change->kind].most, &bytes))
 			return FALSE;
 		g_array_append_val(change->sizes, bytes);
 	}
@@ -690,7 +626,7 @@ static gboolean is_word(enum plan_form form, const gchar *word)
 	return strcmp(word, "bf16") == 0 || strcmp(word, "fp16") == 0 || plan_powersgd_rank(word);
 }
 
-static gboolean read_word(struct reader *reader, struct plan_change *change)
+static gboolean read_word(StrictJson *reader, struct plan_change *change)
 {
 	enum plan_form form = kinds[change->kind].form;
 
@@ -698,14 +634,13 @@ static gboolean read_word(struct reader *reader, struct plan_change *change)
 	if (!change->word)
 		return FALSE;
 	return is_word(form, change->word) ||
-	       refuse(reader, "'%s' is %s", kinds[change->kind].name,
-		      form == PLAN_FORM_ALGORITHM
-			      ? "neither \"ring\" nor \"tree\""
-			      : "none of \"bf16\", \"fp16\" and \"powersgd:N\"");
+	       strict_json_refuse(reader, "'%s' is %s", kinds[change->kind].name,
+				  form == PLAN_FORM_ALGORITHM
+					  ? "neither \"ring\" nor \"tree\""
+					  : "none of \"bf16\", \"fp16\" and \"powersgd:N\"");
 }
 
-static gboolean read_change_member(struct reader *reader, TachoPlan *plan,
-				   enum plan_change_kind kind)
+static gboolean read_change_member(StrictJson *reader, TachoPlan *plan, enum plan_change_kind kind)
 {
 	struct plan_change *change;
 
@@ -731,69 +666,55 @@ static gboolean read_change_member(struct reader *reader, TachoPlan *plan,
 	case PLAN_FORM_COUNT:
 		break;
 	}
-	return read_count(reader, kinds[kind].name, kind == PLAN_WORKERS ? 0 : 1, kinds[kind].most,
-			  &change->count);
+	return strict_json_count(reader, kinds[kind].name, kind == PLAN_WORKERS ? 0 : 1,
+				 kinds[kind].most, &change->count);
 }
 
-static gboolean read_changes(struct reader *reader, TachoPlan *plan)
+static gboolean read_changes(StrictJson *reader, TachoPlan *plan)
 {
 	const gchar *keys[PLAN_N_CHANGE_KINDS + 1] = { NULL };
-	guint seen = 0;
+	guint64 seen = 0;
 	gint key;
 
 	for (guint i = 0; i < PLAN_N_CHANGE_KINDS; i++)
 		keys[i] = kinds[i].name;
-	if (!enter(reader, '{', "'changes'"))
+	if (!strict_json_enter(reader, '{', "'changes'"))
 		return FALSE;
-	while ((key = next_key(reader, keys, &seen)) >= 0)
+	while ((key = strict_json_key(reader, keys, &seen)) >= 0)
 		if (!read_change_member(reader, plan, (enum plan_change_kind)key))
 			return FALSE;
-	return check_members(reader, keys, seen, 0);
+	return strict_json_leave(reader, keys, seen, 0);
 }
 
-static gboolean read_interval(struct reader *reader, TachoPlan *plan)
+static gboolean read_interval(StrictJson *reader, TachoPlan *plan)
 {
-	if (!enter(reader, '[', "'interval_ms'"))
+	if (!strict_json_enter(reader, '[', "'interval_ms'"))
 		return FALSE;
 	for (guint i = 0; i < 2; i++)
 		if (!json_element(&reader->scan) ||
 		    !read_ms(reader, "'interval_ms'", &plan->interval_ms[i]))
-			return refuse(reader, "'interval_ms' has not two numbers");
+			return strict_json_refuse(reader, "'interval_ms' has not two numbers");
 	plan->has_interval = !json_element(&reader->scan);
-	return plan->has_interval || refuse(reader, "'interval_ms' has not two numbers");
+	return plan->has_interval ||
+	       strict_json_refuse(reader, "'interval_ms' has not two numbers");
 }
 
-static gboolean read_prediction(struct reader *reader, TachoPlan *plan)
+static gboolean read_prediction(StrictJson *reader, TachoPlan *plan)
 {
 	static const gchar *const keys[] = { "baseline_step_ms", "predicted_step_ms", "interval_ms",
 					     NULL };
-	guint seen = 0;
+	guint64 seen = 0;
 	gint key;
 
-	if (!enter(reader, '{', "'prediction'"))
+	if (!strict_json_enter(reader, '{', "'prediction'"))
 		return FALSE;
-	while ((key = next_key(reader, keys, &seen)) >= 0)
+	while ((key = strict_json_key(reader, keys, &seen)) >= 0)
 		if (key == 2 ? !read_interval(reader, plan)
 			     : !read_ms(reader, keys[key],
 					key == 0 ? &plan->baseline_step_ms
 						 : &plan->predicted_step_ms))
 			return FALSE;
-	return check_members(reader, keys, seen, 1 << 0 | 1 << 1);
-}
-
-static gboolean read_version(struct reader *reader)
-{
-	guint64 version;
-
-	if (!read_count(reader, "'tacho_plan'", 1, G_MAXINT32, &version))
-		return FALSE;
-	if (version <= PLAN_VERSION)
-		return TRUE;
-	g_set_error(reader->error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_VERSION,
-		    "the plan has version %" G_GUINT64_FORMAT
-		    ", and this tacho reads versions up to %d: use a later tacho",
-		    version, PLAN_VERSION);
-	return FALSE;
+	return strict_json_leave(reader, keys, seen, 1 << 0 | 1 << 1);
 }
 
 /* Each gradient is in one bucket, and those of a bucket are of one type. */
@@ -843,34 +764,41 @@ static gboolean check_clusters(const struct plan_change *change, GError **error)
 	return TRUE;
 }
 
-static guint hash_operation(gconstpointer data)
+/* By operation, then by the ranks that it is for. */
+static gint compare_precisions(gconstpointer a, gconstpointer b)
 {
-	const struct plan_precision *precision = data;
+	const struct plan_precision *one = *(const struct plan_precision *const *)a;
+	const struct plan_precision *other = *(const struct plan_precision *const *)b;
 
-	return g_str_hash(precision->module) * 31 + g_str_hash(precision->kind) +
-	       precision->ordinal;
+	return strcmp(one->module, other->module) ?: strcmp(one->kind, other->kind) ?:
+	       ORDER(one->ordinal, other->ordinal) ?: ORDER(one->first_rank, other->first_rank);
 }
 
-static gboolean is_same_operation(gconstpointer a, gconstpointer b)
+/* On each rank an operation computes with one format. */
+static gboolean check_precisions(const struct plan_change *change, guint32 n_ranks, GError **error)
 {
-	const struct plan_precision *one = a, *other = b;
-
-	return one->ordinal == other->ordinal && strcmp(one->module, other->module) == 0 &&
-	       strcmp(one->kind, other->kind) == 0;
-}
-
-/* An operation computes with one format. */
-static gboolean check_precisions(const struct plan_change *change, GError **error)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(hash_operation, is_same_operation);
+	g_autoptr(GPtrArray) sorted = g_ptr_array_sized_new(change->precisions->len);
 
 	FOR_EACH(struct plan_precision, precision, change->precisions)
-		if (!g_hash_table_add(seen, precision)) {
-			g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
-				    "the operation '%s' %s %u has two precisions",
-				    precision->module, precision->kind, precision->ordinal);
-			return FALSE;
-		}
+		g_ptr_array_add(sorted, precision);
+	g_ptr_array_sort(sorted, compare_precisions);
+	for (guint i = 0; i < sorted->len; i++) {
+		const struct plan_precision *one = sorted->pdata[i];
+		const struct plan_precision *before = i > 0 ? sorted->pdata[i - 1] : NULL;
+		gboolean is_twice = before && before->ordinal == one->ordinal &&
+				    before->last_rank >= one->first_rank &&
+				    strcmp(before->module, one->module) == 0 &&
+				    strcmp(before->kind, one->kind) == 0;
+
+		if (!is_twice && one->first_rank < n_ranks &&
+		    (one->last_rank < n_ranks || one->last_rank == PLAN_MAX_RANKS - 1))
+			continue;
+		g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+			    is_twice ? "the operation '%s' %s %u has two precisions"
+				     : "the operation '%s' %s %u is for ranks that the job has not",
+			    one->module, one->kind, one->ordinal);
+		return FALSE;
+	}
 	return TRUE;
 }
 
@@ -895,32 +823,29 @@ static gboolean check_plan(const TachoPlan *plan, GError **error)
 	return (!buckets || check_buckets(plan, buckets, error)) &&
 	       (!parts || check_parts(parts, buckets, error)) &&
 	       (!clusters || check_clusters(clusters, error)) &&
-	       (!precision || check_precisions(precision, error));
+	       (!precision || check_precisions(precision, plan->n_ranks, error));
 }
 
-static gboolean read_plan(struct reader *reader, TachoPlan *plan)
+static gboolean read_plan(StrictJson *reader, TachoPlan *plan)
 {
 	static const gchar *const keys[] = { "tacho_plan", "job", "changes", "prediction", NULL };
-	guint seen = 0;
+	guint64 seen = 0;
 	gint key;
 
-	if (!enter(reader, '{', "the plan"))
+	if (!strict_json_enter(reader, '{', "the plan"))
 		return FALSE;
-	while ((key = next_key(reader, keys, &seen)) >= 0) {
+	while ((key = strict_json_key(reader, keys, &seen)) >= 0) {
 		/* the version stands first, so that a later one's members are not held against it */
 		if (key != 0 && !(seen & 1))
-			return refuse(reader, "'tacho_plan' does not stand first");
-		if (key == 0   ? !read_version(reader)
+			return strict_json_refuse(reader, "'tacho_plan' does not stand first");
+		if (key == 0   ? !strict_json_version(reader, keys[0], PLAN_VERSION,
+						      TACHO_PLAN_ERROR_VERSION)
 		    : key == 1 ? !read_job(reader, plan)
 		    : key == 2 ? !read_changes(reader, plan)
 			       : !read_prediction(reader, plan))
 			return FALSE;
 	}
-	if (!check_members(reader, keys, seen, 1 << 0 | 1 << 1 | 1 << 2))
-		return FALSE;
-	if (json_peek(&reader->scan))
-		return refuse(reader, "something stands behind the plan");
-	return TRUE;
+	return strict_json_leave(reader, keys, seen, 1 << 0 | 1 << 1 | 1 << 2);
 }
 
 gboolean plan_check(const TachoPlan *plan, GError **error)
@@ -930,20 +855,14 @@ gboolean plan_check(const TachoPlan *plan, GError **error)
 
 TachoPlan *plan_parse(const gchar *text, gsize n, GError **error)
 {
-	g_autoptr(GError) cause = NULL;
 	g_autoptr(TachoPlan) plan = plan_new(0);
-	g_autofree gchar *copy = g_malloc(n + JSON_PADDING);
-	struct reader reader = { .error = &cause };
+	g_auto(StrictJson) reader = { 0 };
 
-	memcpy(copy, text, n);
-	memset(copy + n, '"', JSON_PADDING);
-	reader.begin = copy;
-	reader.scan = (struct json_scan){ .at = copy, .end = copy + n };
-	if (read_plan(&reader, plan) && check_plan(plan, &cause))
+	strict_json_init(&reader, text, n, "the plan", TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT);
+	if (!read_plan(&reader, plan) && !reader.error) /* a list or an object broke off */
+		strict_json_refuse(&reader, "this is not JSON, or the file ends within the plan");
+	if (strict_json_finish(&reader, error) && check_plan(plan, error))
 		return g_steal_pointer(&plan);
-	if (!cause) /* a list or an object broke off */
-		refuse(&reader, "this is not JSON, or the file ends within the plan");
-	g_propagate_error(error, g_steal_pointer(&cause));
 	return NULL;
 }
 
@@ -1039,6 +958,13 @@ static void write_precisions(const struct plan_change *change, JsonWriter *json)
 		json_writer_string(json_writer_key(json, "kind"), precision->kind);
 		json_writer_unsigned(json_writer_key(json, "ordinal"), precision->ordinal);
 		json_writer_string(json_writer_key(json, "precision"), precision->format);
+		if (precision->first_rank > 0 || precision->last_rank < PLAN_MAX_RANKS - 1) {
+			json_writer_key(json, "ranks");
+			json_writer_begin_array(json);
+			json_writer_unsigned(json, precision->first_rank);
+			json_writer_unsigned(json, precision->last_rank);
+			json_writer_end_array(json);
+		}
 		json_writer_end_object(json);
 	}
 	json_writer_end_array(json);

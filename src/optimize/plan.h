@@ -54,10 +54,16 @@ struct plan_gradient {
 
 /* An operation of a model, and what it computes with. */
 struct plan_precision {
-	gchar *module, *kind; /* owned; module "": the model itself */
-	guint32 ordinal;      /* among those of the kind in the module */
-	const gchar *format;  /* static: "bf16" */
+	gchar *module, *kind;	       /* owned; module "": the model itself */
+	guint32 ordinal;	       /* among those of the kind in the module */
+	const gchar *format;	       /* static: "bf16" */
+	guint32 first_rank, last_rank; /* that it is for; 0 to PLAN_MAX_RANKS - 1: all */
 };
+
+static inline gboolean plan_precision_is_of(const struct plan_precision *precision, guint32 rank)
+{
+	return precision->first_rank <= rank && rank <= precision->last_rank;
+}
 
 struct plan_change {
 	enum plan_change_kind kind;
@@ -89,10 +95,9 @@ void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint64 count);
 void plan_add_word(TachoPlan *plan, enum plan_change_kind kind, const gchar *word);
 /* Add one of names without any, or of clusters without any; the plan's, to be filled. */
 struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind);
-/* Have the plan's change of precisions, which is made if it has none, say what one more operation computes with. FALSE: there is no such
- * format, or a name may not stand in a plan. */
-gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind,
-			    guint32 ordinal, const gchar *format);
+/* Have the plan's change of precisions, which is made if it has none, say what one more operation computes with, whose names are copied. FALSE:
+ * there is no such format, or a name may not stand in a plan. */
+gboolean plan_add_precision(TachoPlan *plan, const struct plan_precision *precision);
 /* PowerSGD's rank of a compression's word; 0: it is another one. */
 guint plan_powersgd_rank(const gchar *word);
 /* Whether a name may stand in a plan: not empty, no control characters, not too long. */

@@ -546,38 +546,60 @@ static void set_times(struct planning *planning, gdouble bound_ns)
 	plan->recorded_harm = plan_state_harm(planning->recorded);
 }
 
-/* What tacho apply carries out, of each worker. */
+static TachoPlan *empty_plan(const TachoPrecisionPlan *plan, guint32 n_ranks)
+{
+	TachoPlan *own = plan_new(n_ranks);
+
+	own->baseline_step_ms = plan->recorded_step_ms;
+	own->predicted_step_ms = plan->step_ms;
+	own->interval_ms[0] = plan->interval_ms[0];
+	own->interval_ms[1] = plan->interval_ms[1];
+	own->has_interval = TRUE;
+	return own;
+}
+
+/* What tacho apply carries out: of each worker, and of all, whose ranks are numbered one worker after the other. */
 static gboolean make_plans(struct planning *planning, GError **error)
 {
 	const TachoPrecisionProblem *problem = planning->problem;
 	TachoPrecisionPlan *plan = planning->plan;
-	guint32 n_ranks = 0;
+	guint32 first_rank = 0;
+	guint64 n_ranks = 0;
 
 	for (guint32 w = 0; w < problem->n_workers; w++)
 		n_ranks += problem->workers[w].n_ranks;
+	if (problem->n_workers > 1 && n_ranks <= PLAN_MAX_RANKS)
+		plan->joint = empty_plan(plan, (guint32)n_ranks);
 	for (guint32 w = 0; w < problem->n_workers; w++) {
-		TachoPlan *own = plan_new(MIN(n_ranks, PLAN_MAX_RANKS));
+		TachoPlan *own = empty_plan(plan, (guint32)MIN(n_ranks, PLAN_MAX_RANKS));
 
 		g_ptr_array_add(plan->plans, own);
-		own->baseline_step_ms = plan->recorded_step_ms;
-		own->predicted_step_ms = plan->step_ms;
-		own->interval_ms[0] = plan->interval_ms[0];
-		own->interval_ms[1] = plan->interval_ms[1];
-		own->has_interval = TRUE;
 		for (guint32 i = 0; i < problem->n_operations; i++) {
 			const struct precision_operation *operation = &problem->operations[i];
+			struct plan_precision precision;
 
 			if (operation->rule != PRECISION_CHOSEN)
 				continue;
-			if (plan_add_precision(own, operation->module, operation->kind,
-					       operation->ordinal,
-					       number_format_name(plan_state_format(
-						       planning->state, problem, w, i))))
-				continue;
-			g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_PROBLEM,
-				    "operation %u has a name that may not stand in a plan", i);
-			return FALSE;
+			precision =
+				(struct plan_precision){ operation->module,
+							 operation->kind,
+							 operation->ordinal,
+							 number_format_name(plan_state_format(
+								 planning->state, problem, w, i)),
+							 0,
+							 PLAN_MAX_RANKS - 1 };
+			if (!plan_add_precision(own, &precision)) {
+				g_set_error(
+					error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_PROBLEM,
+					"operation %u has a name that may not stand in a plan", i);
+				return FALSE;
+			}
+			precision.first_rank = first_rank;
+			precision.last_rank = first_rank + problem->workers[w].n_ranks - 1;
+			if (plan->joint)
+				plan_add_precision(plan->joint, &precision);
 		}
+		first_rank += problem->workers[w].n_ranks;
 	}
 	return TRUE;
 }
@@ -763,6 +785,7 @@ void tacho_precision_plan_free(TachoPrecisionPlan *plan)
 	tacho_table_free(plan->workers);
 	tacho_table_free(plan->front);
 	g_ptr_array_unref(plan->plans);
+	tacho_plan_free(plan->joint);
 	g_ptr_array_unref(plan->notes);
 	g_free(plan->formats);
 	g_free(plan);

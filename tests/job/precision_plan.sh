@@ -42,6 +42,26 @@ same int8 bf16 fp32 fp32 bf16 int8
 same fp32 int8 bf16 fp32 fp32 bf16
 # what a plan does not name is in fp32
 same bf16
+# a rank does what the plan says for it: here it is rank 0, and then rank 1's precisions are nothing to it
+for_ranks()
+{
+	"$python" - "$@" <<'END'
+import json
+import sys
+
+names = [("feed.up", "linear", 0), ("", "matmul", 1)]
+both = [dict(zip(("module", "kind", "ordinal"), name), precision=precision, ranks=[rank, rank])
+        for rank, precision in enumerate(sys.argv[1:]) for name in names]
+json.dump({"tacho_plan": 1, "job": {"ranks": 2, "gradients": []}, "changes": {"precision": both}}, open("ranks.json", "w"))
+json.dump({"%s %s %d" % name: sys.argv[1] for name in names}, open("ranks.hand", "w"))
+END
+	RANK=0 WORLD_SIZE=2 "$TACHO" apply -q ranks.json -- "$python" "$job" >out
+}
+for_ranks fp32 bf16
+cmp plain out
+for_ranks bf16 fp32
+"$python" "$job" by-hand ranks.hand | cmp - out
+! cmp -s plain out
 # recorded, too; the run says that a plan was carried out
 write_plan plan.json bf16 bf16 fp32 fp32 fp32 fp32
 "$TACHO" apply -q plan.json -- "$TACHO" record -q -o planned.tacho -- "$python" "$job" >out

@@ -14,8 +14,15 @@ print(found["fastest_step_ms"] <= found["predicted_step_ms"] <= found["bound_ms"
 END
 plan one_kind.json --statistics statistics.json --memory 7.6MB --front --width 0 | sed -n '/^worker/,$p'
 plan two_kinds.json --statistics statistics.json --keep-within 0% --width 0 | grep -v ' raised from'
-plan two_kinds.json --statistics statistics.json -o two.json | tail -1
-plan two_kinds.json --statistics statistics.json --worker T4 -o two.json | tail -2
+plan two_kinds.json --statistics statistics.json -o two.json | tail -2
+plan two_kinds.json --statistics statistics.json --worker T4 -o t4.json | tail -2
+# each rank does what its worker's own plan says
+python3 - <<'END'
+import json
+joint, t4 = (json.load(open(name))["changes"]["precision"] for name in ("two.json", "t4.json"))
+print(sorted({tuple(entry["ranks"]) for entry in joint}), len(joint), len(t4))
+print([{k: v for k, v in entry.items() if k != "ranks"} for entry in joint if entry["ranks"][0] > 0] == t4)
+END
 plan one_kind.json --no-slower-than 9ms --statistics statistics.json | sed -n 3,4p
 
 # a kernel that gives out fp32 from bf16, and casts what it reads

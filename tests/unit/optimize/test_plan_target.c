@@ -200,6 +200,10 @@ static void test_wrong(void)
 }
 
 /* Words and lists that the newer changes take, and those that they do not. */
+#define ADD_OF(ranks)                                                                              \
+	"{\"module\": \"\", \"kind\": \"add\", \"ordinal\": 0, \"precision\": \"bf16\", "          \
+	"\"ranks\": [" ranks "]}"
+
 static void test_changes(void)
 {
 	static const struct {
@@ -228,6 +232,11 @@ static void test_changes(void)
 		  "\"bf16\"}, {\"module\": \"\", \"kind\": \"add\", \"ordinal\": 0, \"precision\": "
 		  "\"fp32\"}]",
 		  "has two precisions" },
+		{ "\"precision\": [" ADD_OF("0, 0") ", " ADD_OF("0, 1") "]", "has two precisions" },
+		{ "\"precision\": [" ADD_OF("0, 2") "]", "ranks that the job has not" },
+		{ "\"precision\": [" ADD_OF("1, 0") "]", "a rank is less than 1" },
+		{ "\"precision\": [" ADD_OF("0") "]", "[FIRST, LAST]" },
+		{ "\"precision\": [" ADD_OF("0, 1, 1") "]", "[FIRST, LAST]" },
 		{ "\"partition_bytes\": [1, 2]", "another number of sizes" },
 		{ "\"partition_bytes\": 0", "less than 1" },
 	};
