@@ -14,17 +14,19 @@ static const gchar description[] =
 
 int tacho_precision_graph_main(int argc, char **argv)
 {
-	g_autofree gchar *form = NULL;
+	g_autofree gchar *form = NULL, *registry = NULL;
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &form,
 		  "form: dot (Graphviz; default), gml or json", "FORM" },
+		{ "registry", 0, 0, G_OPTION_ARG_FILENAME, &registry,
+		  "kernels of one's own, from a file (docs/precision-registry.md)", "FILE" },
 		G_OPTION_ENTRY_NULL,
 	};
 	g_autoptr(TachoPrecisionJob) job = NULL;
 
 	if (!cli_parse("precision graph", usage, description, entries, &argc, &argv))
 		return CLI_BAD;
-	job = precision_runs_open("precision graph", argc, argv, NULL, NULL);
+	job = precision_runs_open("precision graph", argc, argv, NULL, NULL, registry);
 	if (!job)
 		return CLI_BAD;
 	if (!tacho_precision_job_print_graph(job, form ? form : "dot", stdout))

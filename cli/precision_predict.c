@@ -18,7 +18,7 @@ static const gchar description[] =
 
 struct options {
 	gchar **runs;
-	gchar *plan, *casts, *format;
+	gchar *plan, *casts, *format, *registry;
 	gboolean are_casts_free, are_casts_shared, with_json, with_all;
 };
 
@@ -51,6 +51,10 @@ static void print_text(const TachoPrecisionForecast *forecast, gboolean with_all
 	if (forecast->peak_bytes >= 0)
 		print_bytes("peak memory     ", forecast->peak_bytes,
 			    forecast->reference_peak_bytes);
+	if (tacho_table_n_rows(forecast->ranks) > 1) {
+		printf("\nRanks\n");
+		cli_print_table(forecast->ranks);
+	}
 	printf("\nRecordings\n");
 	cli_print_table(forecast->runs);
 	printf("\nCasts\n");
@@ -78,7 +82,8 @@ static int predict(const struct options *options, int argc, char **argv)
 
 	if (options->plan && !plan)
 		return cli_fail_error("precision predict", error);
-	job = precision_runs_open("precision predict", argc, argv, options->runs, options->casts);
+	job = precision_runs_open("precision predict", argc, argv, options->runs, options->casts,
+				  options->registry);
 	if (!job)
 		return CLI_BAD;
 	tacho_precision_job_set_casts(job, options->are_casts_free, options->are_casts_shared);
@@ -113,6 +118,8 @@ int tacho_precision_predict_main(int argc, char **argv)
 		  "all operations that can compute in FORMAT", "FORMAT" },
 		{ "casts", 'c', 0, G_OPTION_ARG_FILENAME, &options.casts,
 		  "what casts take, of 'tacho calibrate casts'", "FILE" },
+		{ "registry", 0, 0, G_OPTION_ARG_FILENAME, &options.registry,
+		  "kernels of one's own, from a file (docs/precision-registry.md)", "FILE" },
 		{ "shared-casts", 0, 0, G_OPTION_ARG_NONE, &options.are_casts_shared,
 		  "cast a tensor to a format once for all that read it, as compilers do", NULL },
 		{ "no-casts", 0, 0, G_OPTION_ARG_NONE, &options.are_casts_free,
@@ -132,5 +139,6 @@ int tacho_precision_predict_main(int argc, char **argv)
 	g_free(options.plan);
 	g_free(options.casts);
 	g_free(options.format);
+	g_free(options.registry);
 	return status;
 }

@@ -3,10 +3,10 @@
 #include "cli.h"
 
 TachoPrecisionJob *precision_runs_open(const gchar *command, int argc, char **argv, gchar **more,
-				       const gchar *casts)
+				       const gchar *casts, const gchar *registry)
 {
 	g_autoptr(GPtrArray) runs = g_ptr_array_new();
-	TachoPrecisionInputs inputs = { .casts = casts };
+	TachoPrecisionInputs inputs = { .casts = casts, .registry = registry };
 	TachoPrecisionJob *job;
 	GError *error = NULL;
 

@@ -8,9 +8,9 @@
 int tacho_precision_graph_main(int argc, char **argv);
 int tacho_precision_predict_main(int argc, char **argv);
 
-/* Open the job of the recordings in argv[1..] and in `more` (values of --run; may be NULL), with a file of casts or NULL; prints what is wrong
- * with `command` before it and returns NULL. */
+/* Open the job of the recordings in argv[1..] and in `more` (values of --run; may be NULL), with files of casts and of kernels, or NULL; prints
+ * what is wrong with `command` before it and returns NULL. */
 TachoPrecisionJob *precision_runs_open(const gchar *command, int argc, char **argv, gchar **more,
-				       const gchar *casts);
+				       const gchar *casts, const gchar *registry);
 
 #endif

@@ -15,7 +15,7 @@
 
 TachoPrecisionJob *tacho_precision_job_open(const TachoPrecisionInputs *inputs, GError **error)
 {
-	return precision_job_new(inputs->runs, inputs->casts, error);
+	return precision_job_new(inputs, error);
 }
 
 void tacho_precision_job_close(TachoPrecisionJob *job)
@@ -49,9 +49,9 @@ static gchar *key_of(const gchar *module, const gchar *kind, guint32 ordinal)
 	return g_strdup_printf("%s\n%s\n%u", module, kind, ordinal);
 }
 
-static gboolean set_precision(const TachoPrecisionJob *job, GHashTable *numbers,
-			      const struct plan_precision *precision, guint8 *formats,
-			      GError **error)
+/* The operation's number; TACHO_NONE: the plan cannot be carried out. */
+static guint32 find_operation(const TachoPrecisionJob *job, GHashTable *numbers,
+			      const struct plan_precision *precision, GError **error)
 {
 	g_autofree gchar *key = key_of(precision->module, precision->kind, precision->ordinal);
 	gpointer number = g_hash_table_lookup(numbers, key);
@@ -60,26 +60,27 @@ static gboolean set_precision(const TachoPrecisionJob *job, GHashTable *numbers,
 	guint32 i = GPOINTER_TO_UINT(number) - 1;
 
 	if (!number)
-		return refuse(error,
-			      "the plan is for another job: there is no %s %u in module '%s'",
-			      precision->kind, precision->ordinal, precision->module);
-	if (identity_at(job->identity, i)->rule != PRECISION_CHOSEN)
-		return refuse(error, "no plan can choose for %s %u of module '%s'", precision->kind,
-			      precision->ordinal, precision->module);
-	if (!precision_job_allows(job, i, format))
-		return refuse(
-			error,
-			"%s %u of module '%s' is not computed in %s, or there is no recording "
-			"in it",
-			precision->kind, precision->ordinal, precision->module, precision->format);
-	formats[i] = (guint8)format;
-	return TRUE;
+		refuse(error, "the plan is for another job: there is no %s %u in module '%s'",
+		       precision->kind, precision->ordinal, precision->module);
+	else if (identity_at(job->identity, i)->rule != PRECISION_CHOSEN)
+		refuse(error, "no plan can choose for %s %u of module '%s'", precision->kind,
+		       precision->ordinal, precision->module);
+	else if (!precision_job_allows(job, i, format))
+		refuse(error,
+		       "%s %u of module '%s' is not computed in %s, or there is no recording in it",
+		       precision->kind, precision->ordinal, precision->module, precision->format);
+	else
+		return i;
+	return TACHO_NONE;
 }
 
-static gboolean take_plan(const TachoPrecisionJob *job, const TachoPlan *plan, guint8 *formats,
-			  GError **error)
+static gboolean take_plan(const TachoPrecisionJob *job, const TachoPlan *plan,
+			  struct rank_formats *ranks, GError **error)
 {
 	const struct plan_change *change = plan_find(plan, PLAN_PRECISION);
+	const GArray *recorded = job->reference->timeline->ranks;
+	g_autofree guint8 *formats = g_malloc(MAX(ranks->n_operations, 1u));
+	g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autoptr(GHashTable) numbers =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
@@ -88,31 +89,83 @@ static gboolean take_plan(const TachoPrecisionJob *job, const TachoPlan *plan, g
 	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations)
 		g_hash_table_insert(numbers, key_of(own->module, own->kind, own->ordinal),
 				    GUINT_TO_POINTER(i + 1));
-	FOR_EACH(const struct plan_precision, precision, change->precisions)
-		if (!set_precision(job, numbers, precision, formats, error))
+	FOR_EACH(const struct plan_precision, precision, change->precisions) {
+		guint32 operation = find_operation(job, numbers, precision, error);
+
+		if (operation == TACHO_NONE)
 			return FALSE;
+		g_array_append_val(found, operation);
+	}
+	for (guint32 rank = 0; rank < ranks->n_ranks; rank++) {
+		guint32 number = rank < recorded->len
+					 ? (guint32)g_array_index(recorded, TachoRank, rank).rank
+					 : 0;
+
+		memset(formats, job->reference->format, ranks->n_operations);
+		FOR_EACH_AT(const struct plan_precision, precision, i, change->precisions)
+			if (plan_precision_is_of(precision, number))
+				formats[g_array_index(found, guint32, i)] =
+					(guint8)number_format_find(precision->format,
+								   strlen(precision->format));
+		rank_formats_set(ranks, rank, formats);
+	}
 	return TRUE;
 }
 
-static gboolean take_format(const TachoPrecisionJob *job, const gchar *name, guint8 *formats,
-			    GError **error)
+static gboolean take_format(const TachoPrecisionJob *job, const gchar *name,
+			    struct rank_formats *ranks, GError **error)
 {
 	enum number_format format = number_format_find(name, strlen(name));
+	g_autofree guint8 *formats = g_malloc(MAX(ranks->n_operations, 1u));
 
 	if (format == N_NUMBER_FORMATS)
 		return refuse(error, "there is no format '%s'", name);
 	if (!job->run_of[format])
 		return refuse(error, "there is no recording in %s", name);
-	for (guint32 i = 0; i < job->identity->operations->len; i++)
-		if (precision_job_allows(job, i, format))
-			formats[i] = (guint8)format;
+	for (guint32 i = 0; i < ranks->n_operations; i++)
+		formats[i] =
+			(guint8)(precision_job_allows(job, i, format) ? format
+								      : job->reference->format);
+	for (guint32 rank = 0; rank < ranks->n_ranks; rank++)
+		rank_formats_set(ranks, rank, formats);
 	return TRUE;
 }
 
 /* --- tables ------------------------------------------------------------------------------------- */
 
+/* "bf16", or of sets of ranks that differ "bf16, fp32"; the caller's. */
+static gchar *formats_text(const struct rank_formats *ranks, guint32 operation)
+{
+	GString *text = g_string_new(NULL);
+	guint seen = 0;
+
+	for (guint32 set = 0; set < ranks->sets->len; set++) {
+		guint8 format = rank_formats_of(ranks, set)[operation];
+
+		if (seen & 1u << format)
+			continue;
+		seen |= 1u << format;
+		g_string_append_printf(text, "%s%s", text->len ? ", " : "",
+				       number_format_name((enum number_format)format));
+	}
+	return g_string_free(text, FALSE);
+}
+
+/* What an operation takes on some rank was not measured. */
+static gboolean is_estimated(const TachoPrecisionJob *job, const struct rank_formats *ranks,
+			     guint32 operation)
+{
+	for (guint32 set = 0; set < ranks->sets->len; set++)
+		if (precision_job_cost(job, operation,
+				       (enum number_format)rank_formats_of(ranks, set)[operation])
+			    ->is_estimated)
+			return TRUE;
+	return FALSE;
+}
+
 static TachoTable *operations_table(const TachoPrecisionJob *job,
-				    const struct plan_prediction *told, const guint8 *formats)
+				    const struct plan_prediction *told,
+				    const struct rank_formats *ranks)
 {
 	static const TachoColumn columns[] = {
 		TEXT_COLUMN("operation", "operation", .is_flexible = TRUE),
@@ -130,8 +183,7 @@ static TachoTable *operations_table(const TachoPrecisionJob *job,
 	TachoTable *table = tacho_table_new("operations", columns, G_N_ELEMENTS(columns));
 
 	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations) {
-		const struct layer_cost *cost =
-			precision_job_cost(job, i, (enum number_format)formats[i]);
+		g_autofree gchar *formats = formats_text(ranks, i);
 		g_autofree gchar *name = g_strdup_printf(
 			"%s%s%s %u", own->module, *own->module ? " " : "", own->kind, own->ordinal);
 
@@ -141,11 +193,41 @@ static TachoTable *operations_table(const TachoPrecisionJob *job,
 		tacho_table_text(table, own->kind);
 		tacho_table_integer(table, own->ordinal);
 		tacho_table_text(table, rules[own->rule]);
-		tacho_table_text(table, number_format_name((enum number_format)formats[i]));
+		tacho_table_text(table, formats);
 		tacho_table_number(table, MS(layer_cost_ns(&job->reference->costs.operations[i])));
 		tacho_table_number(table, MS(told->operation_ns[i]));
 		tacho_table_number(table, MS(told->cast_ns[i]));
-		tacho_table_boolean(table, cost->is_estimated);
+		tacho_table_boolean(table, is_estimated(job, ranks, i));
+	}
+	return table;
+}
+
+static TachoTable *ranks_table(const TachoPrecisionJob *job, const struct plan_prediction *told,
+			       const struct rank_formats *ranks)
+{
+	static const TachoColumn columns[] = {
+		INTEGER_COLUMN("rank", "rank"),
+		NUMBER_COLUMN("wait_ms", "waits ms", 3),
+		TEXT_COLUMN("precisions", "operations"),
+	};
+	TachoTable *table = tacho_table_new("ranks", columns, G_N_ELEMENTS(columns));
+
+	FOR_EACH_AT(const TachoRank, rank, i, job->reference->timeline->ranks) {
+		const guint8 *formats = rank_formats_of(ranks, ranks->set_of[i]);
+		guint n_of[N_NUMBER_FORMATS] = { 0 };
+		g_autoptr(GString) text = g_string_new(NULL);
+
+		for (guint32 k = 0; k < ranks->n_operations; k++)
+			if (identity_at(job->identity, k)->rule == PRECISION_CHOSEN)
+				n_of[formats[k]]++;
+		for (guint format = 0; format < N_NUMBER_FORMATS; format++)
+			if (n_of[format] > 0)
+				g_string_append_printf(text, "%s%s %u", text->len ? ", " : "",
+						       number_format_name(format), n_of[format]);
+		tacho_table_row(table);
+		tacho_table_integer(table, rank->rank);
+		tacho_table_number(table, MS(told->wait_ns[i]));
+		tacho_table_text(table, text->str);
 	}
 	return table;
 }
@@ -182,7 +264,8 @@ static TachoTable *runs_table(const TachoPrecisionJob *job)
 /* --- all ---------------------------------------------------------------------------------------- */
 
 static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
-				    const struct plan_prediction *told, const guint8 *formats)
+				    const struct plan_prediction *told,
+				    const struct rank_formats *ranks)
 {
 	TachoPrecisionForecast *forecast = g_new0(TachoPrecisionForecast, 1);
 	guint32 n_unknown;
@@ -197,10 +280,12 @@ static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
 	forecast->n_casts = told->n_casts;
 	forecast->coverage_pct = 100 * precision_job_coverage(job);
 	forecast->measured_pct = 100 * told->measured_share;
-	forecast->saved_bytes = saved_bytes_of_plan(job, formats, &n_unknown);
+	forecast->saved_bytes = told->saved_bytes;
+	saved_bytes_of_plan(job, rank_formats_of(ranks, 0), &n_unknown);
 	forecast->peak_bytes = told->peak_bytes;
 	forecast->reference_peak_bytes = job->reference->peak_bytes;
-	forecast->operations = operations_table(job, told, formats);
+	forecast->operations = operations_table(job, told, ranks);
+	forecast->ranks = ranks_table(job, told, ranks);
 	forecast->runs = runs_table(job);
 	forecast->casts = casts_table(job->casts ? job->casts : job->seen.of[LAYER_FORWARD]);
 	forecast->notes = g_ptr_array_new_with_free_func(g_free);
@@ -211,6 +296,11 @@ static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
 				g_strdup_printf("what %u operations keep for the backward pass is "
 						"not known, and is not in the bytes that are kept",
 						n_unknown));
+	if (told->n_other_widths > 0)
+		g_ptr_array_add(forecast->notes,
+				g_strdup_printf("%u collectives send gradients of another width "
+						"than recorded, and take what such bytes take",
+						told->n_other_widths));
 	return forecast;
 }
 
@@ -218,17 +308,18 @@ TachoPrecisionForecast *tacho_precision_job_predict(const TachoPrecisionJob *job
 						    const TachoPlan *plan, const gchar *format,
 						    GError **error)
 {
-	g_autofree guint8 *formats = g_malloc(MAX(job->identity->operations->len, 1u));
 	TachoPrecisionForecast *forecast = NULL;
+	struct rank_formats ranks;
 	struct plan_prediction told;
 
-	memset(formats, job->reference->format, job->identity->operations->len);
-	if (plan ? !take_plan(job, plan, formats, error)
-		 : !take_format(job, format, formats, error))
-		return NULL;
-	if (plan_prediction_init(&told, job, formats, error))
-		forecast = tell(job, &told, formats);
-	plan_prediction_release(&told);
+	rank_formats_init(&ranks, job->identity->operations->len,
+			  MAX(job->reference->timeline->ranks->len, 1u));
+	if (plan ? take_plan(job, plan, &ranks, error) : take_format(job, format, &ranks, error)) {
+		if (plan_prediction_of_ranks(&told, job, &ranks, error))
+			forecast = tell(job, &told, &ranks);
+		plan_prediction_release(&told);
+	}
+	rank_formats_release(&ranks);
 	return forecast;
 }
 
@@ -237,6 +328,7 @@ void tacho_precision_forecast_free(TachoPrecisionForecast *forecast)
 	if (!forecast)
 		return;
 	tacho_table_free(forecast->operations);
+	tacho_table_free(forecast->ranks);
 	tacho_table_free(forecast->runs);
 	tacho_table_free(forecast->casts);
 	g_ptr_array_unref(forecast->notes);
@@ -245,7 +337,7 @@ void tacho_precision_forecast_free(TachoPrecisionForecast *forecast)
 
 void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out)
 {
-	const TachoTable *const tables[] = { forecast->operations, forecast->runs,
+	const TachoTable *const tables[] = { forecast->operations, forecast->ranks, forecast->runs,
 					     forecast->casts };
 	g_autoptr(JsonWriter) json = json_writer_new(out);
 

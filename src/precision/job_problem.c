@@ -50,7 +50,7 @@ static void set_operation(const struct precision_job *job, TachoPrecisionProblem
 	operation->recorded = (guint8)job->reference->format;
 	for (guint format = 0; format < N_NUMBER_FORMATS; format++) {
 		operation->result[format] = (guint8)precision_job_stores(job, i, format);
-		operation->gradient[format] = (guint8)number_format_result(job->reference->format);
+		operation->gradient[format] = (guint8)precision_job_weight_gradient(job, i, format);
 	}
 }
 
@@ -96,18 +96,25 @@ static void set_casts(const struct precision_job *job, TachoPrecisionProblem *pr
 	struct precision_cast *cast = &worker->casts[tensor];
 	gdouble elements = worker->tensor_elements[tensor];
 	gboolean has_gradient = job->has_gradient[problem->tensors[tensor].producer];
+	/* what a registered kernel says is its own: a tensor with other readers is cast as frameworks' kernels want it */
+	gboolean is_lone = problem->tensors[tensor].n_edges == 1;
+	guint32 reader = problem->edges[problem->tensors[tensor].first_edge].consumer;
 
 	for (guint from = 0; from < N_NUMBER_FORMATS; from++)
 		for (guint to = 0; to < N_NUMBER_FORMATS; to++) {
-			guint reads = precision_job_reads(to);
+			guint reads =
+				is_lone ? precision_job_reads(job, reader, to) : format_reads(to);
+			guint gives =
+				is_lone ? precision_job_input_gradient(job, reader, to) : reads;
 
-			if (from == reads || from == to)
+			if (from == to)
 				continue;
-			cast->forward_ns[from][to] = (gfloat)precision_job_cast_ns(
-				job, LAYER_FORWARD, from, reads, elements, NULL);
-			if (has_gradient)
+			if (from != reads && !(is_lone && precision_job_fuses(job, reader, to)))
+				cast->forward_ns[from][to] = (gfloat)precision_job_cast_ns(
+					job, LAYER_FORWARD, from, reads, elements, NULL);
+			if (has_gradient && from != gives)
 				cast->backward_ns[from][to] = (gfloat)precision_job_cast_ns(
-					job, LAYER_BACKWARD, reads, from, elements, NULL);
+					job, LAYER_BACKWARD, gives, from, elements, NULL);
 		}
 }
 
@@ -224,7 +231,7 @@ TachoPrecisionProblem *precision_job_problem(struct precision_job *job, GError *
 TachoPrecisionProblem *tacho_precision_problem_of_runs(const TachoPrecisionInputs *inputs,
 						       GError **error)
 {
-	g_autoptr(precision_job) job = precision_job_new(inputs->runs, inputs->casts, error);
+	g_autoptr(precision_job) job = precision_job_new(inputs, error);
 	TachoPrecisionProblem *problem = job ? precision_job_problem(job, error) : NULL;
 
 	if (!problem)

@@ -73,7 +73,7 @@ static void add_tensors(struct identity *identity, const TachoTimeline *timeline
 					    GUINT_TO_POINTER(own + 1));
 }
 
-struct identity *layers_identity(const TachoGraph *graph)
+struct identity *layers_identity(const TachoGraph *graph, const KernelRegistry *registry)
 {
 	struct identity *identity = identity_new();
 	g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -82,7 +82,7 @@ struct identity *layers_identity(const TachoGraph *graph)
 
 	if (graph->timeline->ranks->len == 0)
 		return identity;
-	pass = recorded_pass_of(graph, 0, identity->roots);
+	pass = recorded_pass_of(graph, 0, identity->roots, registry);
 	FOR_EACH(const struct recorded_operation, recorded, pass) {
 		struct identity_operation *operation;
 		guint32 own;
@@ -107,6 +107,7 @@ struct finder {
 	struct layers *layers;
 	const TachoGraph *graph;
 	const struct identity *identity;
+	const KernelRegistry *registry;
 	const gchar **modules, **kinds; /* of the identity's operations, interned */
 	gboolean by_module;		/* the recording has modules */
 	guint64 *keys;			/* of the identity's operations */
@@ -232,8 +233,8 @@ static void find_step(struct finder *finder)
 
 static void find_forward(struct finder *finder, guint32 rank_index)
 {
-	g_autoptr(GArray) pass =
-		recorded_pass_of(finder->graph, rank_index, finder->identity->roots);
+	g_autoptr(GArray) pass = recorded_pass_of(finder->graph, rank_index,
+						  finder->identity->roots, finder->registry);
 	guint32 n;
 
 	finder->by_module = FALSE;
@@ -583,9 +584,10 @@ static void judge(struct layers *layers, const struct identity *identity)
 	layers->found_share = n > 0 ? (gdouble)n_whole / n : 0;
 }
 
-void layers_init(struct layers *layers, const TachoGraph *graph, const struct identity *identity)
+void layers_init(struct layers *layers, const TachoGraph *graph, const struct identity *identity,
+		 const KernelRegistry *registry)
 {
-	struct finder finder = { .graph = graph, .identity = identity };
+	struct finder finder = { .graph = graph, .identity = identity, .registry = registry };
 	guint32 n_nodes = MAX(graph->nodes->len, 1u);
 
 	*layers = (struct layers){ .graph = graph, .n_operations = identity->operations->len };

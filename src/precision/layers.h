@@ -13,6 +13,7 @@
 
 #include "graph/graph_internal.h"
 #include "precision/identity.h"
+#include "precision/registry.h"
 
 enum layer_pass { LAYER_FORWARD, LAYER_BACKWARD, N_LAYER_PASSES };
 
@@ -41,11 +42,13 @@ struct layers {
 };
 
 /* The operations that a recording shows: of the first step of its first rank, each outermost operation of the forward pass, with the
- * dataflow by the memory of its tensors. Products are chosen, all else is promoted. Never NULL; without operations there is none. */
-struct identity *layers_identity(const TachoGraph *graph);
+ * dataflow by the memory of its tensors. Products are chosen, all else is promoted. Never NULL; without operations there is none. The registry, here
+ * and below, may be NULL (recorded_pass.h). */
+struct identity *layers_identity(const TachoGraph *graph, const KernelRegistry *registry);
 
 /* Find all of it. `layers` is to be released; the graph must keep its nodes. */
-void layers_init(struct layers *layers, const TachoGraph *graph, const struct identity *identity);
+void layers_init(struct layers *layers, const TachoGraph *graph, const struct identity *identity,
+		 const KernelRegistry *registry);
 void layers_release(struct layers *layers);
 
 /* Step of a node on a rank: rank * steps + step, as the graph numbers both; TACHO_NONE: none, or of a guest. */

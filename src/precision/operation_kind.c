@@ -94,6 +94,13 @@ gboolean operation_is_cast_node(const gchar *name)
 	return g_str_has_prefix(name, "ToCopyBackward") || g_str_has_prefix(name, "ToBackward");
 }
 
+gchar *operation_module_type(const gchar *name)
+{
+	const gchar *space = strstr(name, " ("), *end = space ? strchr(space, ')') : NULL;
+
+	return end ? g_strndup(space + 2, (gsize)(end - space - 2)) : g_strdup(name);
+}
+
 gchar *operation_module_path(const gchar *name, GHashTable *roots)
 {
 	const gchar *space = strstr(name, " ("), *point = strchr(name, '.');

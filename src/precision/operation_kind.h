@@ -40,5 +40,7 @@ gboolean operation_is_cast_node(const gchar *name);
 /* The path of a module that a MODULE slice of that name stands for: "Net.layers.0.ffn (Linear)" is "layers.0.ffn", "Net" is "". Of
  * another root, "Critic" (roots: class -> name), "Critic:layers.0.ffn". To be freed with g_free(). */
 gchar *operation_module_path(const gchar *name, GHashTable *roots);
+/* Its type: "Linear"; of a root the whole name. To be freed with g_free(). */
+gchar *operation_module_type(const gchar *name);
 
 #endif

@@ -15,6 +15,8 @@ struct editor {
 	const struct precision_job *job;
 	TachoGraph *graph;
 	const guint8 *formats;
+	const guint32 *set_of; /* [rank]; NULL: all ranks are of `set` */
+	guint32 set;
 	guint32 n_operations;
 	struct span *spans;   /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
 	guint8 *is_released;  /* [operation]: (3) */
@@ -59,7 +61,7 @@ static guint stored_by(const struct editor *editor, guint32 producer)
 
 static guint read_by(const struct editor *editor, guint32 operation)
 {
-	return precision_job_reads(editor->formats[operation]);
+	return precision_job_reads(editor->job, operation, editor->formats[operation]);
 }
 
 /* (3) */
@@ -105,12 +107,15 @@ static void resize(const struct editor *editor, struct graph_block *block, guint
 	gdouble ratio =
 		pass == LAYER_FORWARD
 			? width_ratio(stored_by(editor, operation), number_format_result(reference))
-			: width_ratio(read_by(editor, operation), precision_job_reads(reference));
+			: width_ratio(read_by(editor, operation), format_reads(reference));
 
-	if ((operation_kind_keeps(own->kind) & KEEPS_MASK &&
-	     (gdouble)block->bytes == own->elements_out) ||
-	    (pass == LAYER_BACKWARD && (gdouble)block->bytes == weight_bytes))
+	if (operation_kind_keeps(own->kind) & KEEPS_MASK &&
+	    (gdouble)block->bytes == own->elements_out)
 		return;
+	if (pass == LAYER_BACKWARD && (gdouble)block->bytes == weight_bytes)
+		ratio = width_ratio(precision_job_weight_gradient(editor->job, operation,
+								  editor->formats[operation]),
+				    number_format_result(reference));
 	block->bytes = (gint64)((gdouble)block->bytes * ratio);
 }
 
@@ -139,6 +144,11 @@ static void release_early(const struct editor *editor, struct graph_block *block
 		block->end = moment_at(editor, span->last, 1);
 }
 
+static gboolean is_of_set(const struct editor *editor, guint32 cell)
+{
+	return !editor->set_of || editor->set_of[cell / editor->graph->steps->len] == editor->set;
+}
+
 static void edit_blocks(struct editor *editor)
 {
 	const struct layers *layers = &editor->job->reference->layers;
@@ -150,7 +160,7 @@ static void edit_blocks(struct editor *editor)
 			continue;
 		operation = layers->operation_of[node];
 		cell = layers_cell(editor->graph, graph_node_at(editor->graph, node));
-		if (cell == TACHO_NONE)
+		if (cell == TACHO_NONE || !is_of_set(editor, cell))
 			continue;
 		resize(editor, block, operation, layers->pass_of[node]);
 		if (layers->pass_of[node] == LAYER_FORWARD)
@@ -183,9 +193,11 @@ static void hold_copies(struct editor *editor, guint32 cell, guint32 operation)
 	const struct span *backward = span_at(editor, cell, LAYER_BACKWARD, operation);
 	guint reads = read_by(editor, operation);
 	guint32 kept_to = backward->last != TACHO_NONE ? backward->last : forward->last;
+	gboolean keeps = saved_bytes_keeps_inputs(own) &&
+			 precision_job_keeps(editor->job, operation, editor->formats[operation]) !=
+				 N_NUMBER_FORMATS;
 
-	if (own->rule == PRECISION_CHOSEN &&
-	    reads != precision_job_reads(editor->job->reference->format))
+	if (own->rule == PRECISION_CHOSEN && reads != format_reads(editor->job->reference->format))
 		hold(editor, cell, own->weight * number_format_bytes(reads), forward->first,
 		     kept_to);
 	for (guint32 i = 0; i < own->n_inputs; i++) {
@@ -198,7 +210,7 @@ static void hold_copies(struct editor *editor, guint32 cell, guint32 operation)
 		if (stored == reads)
 			continue;
 		hold(editor, cell, input->elements * number_format_bytes(reads), forward->first,
-		     saved_bytes_keeps_inputs(own) ? kept_to : forward->last);
+		     keeps ? kept_to : forward->last);
 		hold(editor, cell, input->elements * number_format_bytes(stored), backward->first,
 		     backward->last);
 	}
@@ -212,11 +224,14 @@ static void find_devices(struct editor *editor)
 			editor->devices[block->rank_index] = block->device;
 }
 
-void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const guint8 *formats)
+void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const guint8 *formats,
+		      const guint32 *set_of, guint32 set)
 {
 	struct editor editor = { .job = job,
 				 .graph = graph,
 				 .formats = formats,
+				 .set_of = set_of,
+				 .set = set,
 				 .n_operations = job->identity->operations->len };
 	guint32 n_cells = graph->timeline->ranks->len * graph->steps->len;
 
@@ -230,7 +245,7 @@ void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const 
 	find_devices(&editor);
 	edit_blocks(&editor);
 	for (guint32 cell = 0; cell < n_cells; cell++)
-		for (guint32 i = 0; i < editor.n_operations; i++)
+		for (guint32 i = 0; i < editor.n_operations && is_of_set(&editor, cell); i++)
 			hold_copies(&editor, cell, i);
 	g_free(editor.spans);
 	g_free(editor.is_released);

@@ -1,7 +1,7 @@
 /* plan_memory: the memory that ranks hold under a plan: the reference's blocks with other sizes and ends, and the copies that casts make.
  *
  * (1) What an operation hands out in its forward pass is as wide as its results are stored in; in its backward pass, as what it reads, but
- *     for the gradient of its weight, which is as wide as the weight itself.
+ *     for the gradient of its weight, which is as wide as the weight itself, unless a registered kernel says otherwise.
  * (2) A copy of a weight is held from the operation's forward pass to the end of its backward pass. So is a copy of what it reads, where it
  *     keeps that; else until its forward pass ends. A copy of a gradient is held while the reader's backward pass lasts.
  * (3) What nobody keeps any more as it is, since all that keep it keep copies, is given back when the last that reads it has. */
@@ -11,8 +11,10 @@
 #include "precision/precision_job.h"
 #include "replay/replay_internal.h"
 
-/* Change the blocks of `graph`, a copy of the reference's with the same nodes, before it gets others. */
-void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const guint8 *formats);
+/* Change the blocks of ranks r with set_of[r] == set (NULL: of all) in `graph`, a copy of the reference's with the same nodes, before it gets
+ * others. */
+void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const guint8 *formats,
+		      const guint32 *set_of, guint32 set);
 /* The peak of the fullest memory of a rank; -1: no memory was recorded. */
 gdouble plan_memory_peak(const TachoReplay *replay);
 

@@ -165,7 +165,7 @@ static void choose_reference(struct precision_job *job, GPtrArray *identities)
 	if (job->identity && job->identity->operations->len > 0)
 		return;
 	g_clear_pointer(&job->identity, identity_free);
-	job->identity = layers_identity(job->reference->graph);
+	job->identity = layers_identity(job->reference->graph, job->registry);
 	g_ptr_array_add(job->notes,
 			g_strdup("no recording tells its operations (precision.json); they are "
 				 "those that the reference shows, aligned with the others' by "
@@ -195,7 +195,7 @@ static gboolean align_runs(struct precision_job *job, GError **error)
 		return refuse_match(error, "%s: no operations of a forward pass were recorded",
 				    job->reference->name);
 	FOR_EACH_POINTER(struct job_run, run, job->runs) {
-		layers_init(&run->layers, run->graph, job->identity);
+		layers_init(&run->layers, run->graph, job->identity, job->registry);
 		if (!play_evenly(run, error))
 			return FALSE;
 		run_costs_init(&run->costs, &run->layers);
@@ -329,17 +329,74 @@ gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass p
 
 /* --- asked -------------------------------------------------------------------------------------- */
 
-enum number_format precision_job_reads(enum number_format format)
+static const struct registered_kernel *kernel_of(const struct precision_job *job, guint32 operation,
+						 enum number_format format)
+{
+	return job->kernels ? job->kernels[(gsize)operation * N_NUMBER_FORMATS + format] : NULL;
+}
+
+enum number_format format_reads(enum number_format format)
 {
 	return format == FORMAT_INT8 ? FORMAT_FP32 : number_format_input(format);
+}
+
+enum number_format precision_job_reads(const struct precision_job *job, guint32 operation,
+				       enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return format_reads(kernel ? kernel_operand_format(kernel, KERNEL_X) : format);
+}
+
+gboolean precision_job_fuses(const struct precision_job *job, guint32 operation,
+			     enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return kernel && kernel->fuses_quantize;
 }
 
 enum number_format precision_job_stores(const struct precision_job *job, guint32 operation,
 					enum number_format format)
 {
-	(void)job;
-	(void)operation;
-	return number_format_result(format);
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return kernel ? kernel_operand_format(kernel, KERNEL_Y) : number_format_result(format);
+}
+
+enum number_format precision_job_input_gradient(const struct precision_job *job, guint32 operation,
+						enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return kernel ? kernel_operand_format(kernel, KERNEL_DX)
+		      : precision_job_reads(job, operation, format);
+}
+
+enum number_format precision_job_weight_gradient(const struct precision_job *job, guint32 operation,
+						 enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return kernel ? kernel_operand_format(kernel, KERNEL_DW)
+		      : number_format_result(job->reference->format);
+}
+
+gboolean precision_job_keeps_weight(const struct precision_job *job, guint32 operation,
+				    enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return !kernel || !kernel->has_saves || kernel->saved[KERNEL_W] != N_NUMBER_FORMATS;
+}
+
+enum number_format precision_job_keeps(const struct precision_job *job, guint32 operation,
+				       enum number_format format)
+{
+	const struct registered_kernel *kernel = kernel_of(job, operation, format);
+
+	return kernel && kernel->has_saves ? kernel->saved[KERNEL_X]
+					   : precision_job_reads(job, operation, format);
 }
 
 const struct layer_cost *precision_job_cost(const struct precision_job *job, guint32 operation,
@@ -362,7 +419,7 @@ gboolean precision_job_allows(const struct precision_job *job, guint32 operation
 		return own->allowed ? (own->allowed >> format & 1) != 0 : format == reference;
 	if (own->rule == PRECISION_PROMOTED)
 		return number_format_input(format) == format && format != FORMAT_INT8;
-	if (own->allowed && !(own->allowed >> format & 1))
+	if (own->allowed && !(own->allowed >> format & 1) && !kernel_of(job, operation, format))
 		return FALSE;
 	return job->run_of[format] != NULL;
 }
@@ -437,6 +494,37 @@ static void find_formats(const struct precision_job *job, struct job_run *run)
 	precision_job_follow(job, run->formats);
 }
 
+/* Which registered kernels compute what; of one format the first in the file. */
+static void find_kernels(struct precision_job *job)
+{
+	guint32 n = job->identity->operations->len;
+
+	if (!job->registry)
+		return;
+	job->kernels =
+		g_new0(const struct registered_kernel *, MAX((gsize)n * N_NUMBER_FORMATS, 1u));
+	for (guint k = 0; k < kernel_registry_n(job->registry); k++) {
+		const struct registered_kernel *kernel = kernel_registry_at(job->registry, k);
+		guint32 n_computed = 0;
+
+		for (guint32 i = 0; i < n; i++) {
+			const struct identity_operation *own = identity_at(job->identity, i);
+			gsize at = (gsize)i * N_NUMBER_FORMATS + kernel->precision;
+
+			if (own->rule != PRECISION_CHOSEN || job->kernels[at] ||
+			    !registered_kernel_computes(kernel, own->kind))
+				continue;
+			job->kernels[at] = kernel;
+			n_computed++;
+		}
+		g_ptr_array_add(job->notes,
+				g_strdup_printf("the registered kernel '%s' computes %u operations "
+						"in %s",
+						kernel->name, n_computed,
+						number_format_name(kernel->precision)));
+	}
+}
+
 static void find_depths(struct precision_job *job)
 {
 	guint32 n = job->identity->operations->len;
@@ -494,13 +582,15 @@ static gboolean take_sources(struct precision_job *job, const struct job_source 
 }
 
 struct precision_job *precision_job_of(const struct job_source *sources, guint n_sources,
-				       struct casts *casts, GError **error)
+				       struct casts *casts, KernelRegistry *registry,
+				       GError **error)
 {
 	g_autoptr(precision_job) job = g_new0(precision_job, 1);
 
 	job->runs = g_ptr_array_new_with_free_func(job_run_free);
 	job->notes = g_ptr_array_new_with_free_func(g_free);
 	job->casts = casts;
+	job->registry = registry;
 	if (!casts)
 		g_ptr_array_add(
 			job->notes,
@@ -510,6 +600,7 @@ struct precision_job *precision_job_of(const struct job_source *sources, guint n
 		return NULL;
 	see_casts(job);
 	find_depths(job);
+	find_kernels(job);
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		find_formats(job, run);
 	return g_steal_pointer(&job);
@@ -523,21 +614,25 @@ static void sources_release(struct job_source *sources, guint n_sources)
 	}
 }
 
-struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts,
-					GError **error)
+struct precision_job *precision_job_new(const TachoPrecisionInputs *inputs, GError **error)
 {
-	guint n_runs = g_strv_length((gchar **)runs);
+	guint n_runs = g_strv_length((gchar **)inputs->runs);
 	g_autofree struct job_source *sources = g_new0(struct job_source, MAX(n_runs, 1u));
-	g_autoptr(casts) model = casts ? casts_read(casts, error) : NULL;
+	g_autoptr(casts) model = inputs->casts ? casts_read(inputs->casts, error) : NULL;
+	g_autoptr(KernelRegistry) registry = NULL;
 
-	if (casts && !model)
+	if (inputs->casts && !model)
+		return NULL;
+	registry = inputs->registry ? kernel_registry_read(inputs->registry, error) : NULL;
+	if (inputs->registry && !registry)
 		return NULL;
 	for (guint i = 0; i < n_runs; i++)
-		if (!open_source(runs[i], &sources[i], error)) {
+		if (!open_source(inputs->runs[i], &sources[i], error)) {
 			sources_release(sources, i + 1);
 			return NULL;
 		}
-	return precision_job_of(sources, n_runs, g_steal_pointer(&model), error);
+	return precision_job_of(sources, n_runs, g_steal_pointer(&model),
+				g_steal_pointer(&registry), error);
 }
 
 void precision_job_free(struct precision_job *job)
@@ -547,6 +642,8 @@ void precision_job_free(struct precision_job *job)
 	for (guint pass = 0; pass < N_LAYER_PASSES; pass++)
 		casts_free(job->seen.of[pass]);
 	casts_free(job->casts);
+	kernel_registry_free(job->registry);
+	g_free(job->kernels);
 	identity_free(job->identity);
 	g_ptr_array_unref(job->runs);
 	g_ptr_array_unref(job->notes);

@@ -4,6 +4,7 @@
 
 #include "precision/casts.h"
 #include "precision/costs.h"
+#include "precision/registry.h"
 
 /* A recording in one format. */
 struct job_run {
@@ -32,7 +33,10 @@ struct precision_job {
 	guint32 *depth,
 		*hops; /* [operation]: of the longest and the shortest path to it, in edges */
 	guint8 *has_gradient; /* [operation]: a gradient of what it makes is wanted: something before it has weights */
-	struct casts *casts; /* of a file; or NULL */
+	struct casts *casts;	  /* of a file; or NULL */
+	KernelRegistry *registry; /* or NULL */
+	/* [operation * N_NUMBER_FORMATS + format]: the registered kernel that computes it; or NULL: the framework's. */
+	const struct registered_kernel **kernels;
 	struct seen_casts seen;
 	gboolean is_cast_once, has_no_casts;
 	GPtrArray *notes; /* gchar */
@@ -41,9 +45,8 @@ struct precision_job {
 typedef struct precision_job precision_job;
 
 /* The reference is the recording in fp32, else in the widest format. `runs` are paths, each of a run that says what it was recorded in, or
- * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what opening them gives. */
-struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts,
-					GError **error);
+ * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what reading them gives. */
+struct precision_job *precision_job_new(const TachoPrecisionInputs *inputs, GError **error);
 
 /* What a recording is made of. */
 struct job_source {
@@ -52,18 +55,35 @@ struct job_source {
 	TachoTimeline *timeline;   /* correlated */
 	struct identity *identity; /* or NULL */
 };
-/* The same of recordings that are open; their timelines and identities, and `casts` (or NULL), are the job's from then on, whatever is
- * returned. */
+/* The same of recordings that are open; their timelines and identities, and `casts` and `registry` (or NULL), are the job's from then on,
+ * whatever is returned. */
 struct precision_job *precision_job_of(const struct job_source *sources, guint n_sources,
-				       struct casts *casts, GError **error);
+				       struct casts *casts, KernelRegistry *registry,
+				       GError **error);
 void precision_job_free(struct precision_job *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(precision_job, precision_job_free)
 
-/* What a tensor is read in by an operation that computes in `format`: kernels in 8 bits that are integers read fp32, and quantise themselves. */
-enum number_format precision_job_reads(enum number_format format);
-/* What the operation leaves its results in. */
+/* What a tensor is read in by a framework's kernel that computes in `format`: those in 8 bits that are integers read fp32, and quantise themselves. */
+enum number_format format_reads(enum number_format format);
+/* What the operation reads its tensors in: the same, or what its registered kernel says. */
+enum number_format precision_job_reads(const struct precision_job *job, guint32 operation,
+				       enum number_format format);
+/* It casts what it reads as it goes, so that no cast stands before it. */
+gboolean precision_job_fuses(const struct precision_job *job, guint32 operation,
+			     enum number_format format);
+/* What the operation leaves its results in; what it gives out the gradient of what it reads in, and that of its weight. */
 enum number_format precision_job_stores(const struct precision_job *job, guint32 operation,
 					enum number_format format);
+enum number_format precision_job_input_gradient(const struct precision_job *job, guint32 operation,
+						enum number_format format);
+enum number_format precision_job_weight_gradient(const struct precision_job *job, guint32 operation,
+						 enum number_format format);
+/* What an operation that keeps what it reads keeps that in; N_NUMBER_FORMATS: its registered kernel does not keep it. */
+enum number_format precision_job_keeps(const struct precision_job *job, guint32 operation,
+				       enum number_format format);
+/* A copy of its weight in the format that it computes in is kept, unless its registered kernel says otherwise. */
+gboolean precision_job_keeps_weight(const struct precision_job *job, guint32 operation,
+				    enum number_format format);
 
 /* What a cast takes in a pass, in ns. `ret_is_estimated` may be NULL. */
 gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass pass,

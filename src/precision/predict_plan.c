@@ -1,11 +1,13 @@
 #include "precision/predict_plan.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/for_each.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
 #include "edit/change_internal.h"
+#include "precision/plan_gradients.h"
 #include "precision/plan_memory.h"
 #include "precision/saved_bytes.h"
 #include "precision/surroundings.h"
@@ -21,15 +23,21 @@
 struct planner {
 	const struct precision_job *job;
 	const struct layers *layers; /* of the reference */
+	const struct rank_formats *ranks;
+	/* Of the set of ranks that is looked at: */
+	guint32 set;
+	gdouble share; /* of all ranks */
 	const guint8 *formats;
 	struct surroundings surroundings;
 	TachoGraph *graph; /* a copy of the reference's */
 	guint32 n_operations, n_cells;
 	guint32 *first_node; /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
 	gdouble *forward_ns, *backward_ns; /* [operation]: casts before its passes */
-	GHashTable *inserted;		   /* node -> gdouble *, ns to put before it */
+	/* Of all: */
+	GHashTable *inserted; /* node -> gdouble *, ns to put before it */
 	struct plan_prediction *prediction;
 	gdouble estimated_ns, all_ns;
+	gdouble square_spread_ns, changed_ns; /* of what the plan changes */
 };
 
 /* --- casts -------------------------------------------------------------------------------------- */
@@ -54,8 +62,8 @@ static void add_cast(struct planner *planner, guint32 reader, enum layer_pass pa
 	gdouble ns = precision_job_cast_ns(planner->job, pass, from, to, elements, &is_estimated);
 
 	(pass == LAYER_FORWARD ? planner->forward_ns : planner->backward_ns)[reader] += ns;
-	planner->all_ns += ns;
-	planner->estimated_ns += is_estimated ? ns : 0;
+	planner->all_ns += planner->share * ns;
+	planner->estimated_ns += is_estimated ? planner->share * ns : 0;
 }
 
 static void find_casts(struct planner *planner)
@@ -66,7 +74,9 @@ static void find_casts(struct planner *planner)
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
 		const struct identity_operation *own = identity_at(identity, i);
-		guint reads = precision_job_reads(planner->formats[i]);
+		guint reads = precision_job_reads(planner->job, i, planner->formats[i]);
+		guint gives = precision_job_input_gradient(planner->job, i, planner->formats[i]);
+		gboolean fuses = precision_job_fuses(planner->job, i, planner->formats[i]);
 
 		if (own->rule == PRECISION_PROMOTED && has_devices)
 			continue;
@@ -80,17 +90,21 @@ static void find_casts(struct planner *planner)
 					: precision_job_stores(planner->job, from,
 							       planner->formats[from]);
 
-			if (stored == reads)
-				continue;
-			if (!is_shared(planner, done, from, reads)) {
+			if (stored != reads && !fuses && !is_shared(planner, done, from, reads)) {
 				add_cast(planner, i, LAYER_FORWARD, stored, reads, input->elements);
 				planner->prediction->n_casts++;
 			}
-			if (has_gradient(planner, from))
-				add_cast(planner, i, LAYER_BACKWARD, reads, stored,
+			if (stored != gives && has_gradient(planner, from))
+				add_cast(planner, i, LAYER_BACKWARD, gives, stored,
 					 input->elements);
 		}
 	}
+}
+
+/* The cell is one of the set's ranks. */
+static gboolean is_of_set(const struct planner *planner, guint32 cell)
+{
+	return planner->ranks->set_of[cell / planner->graph->steps->len] == planner->set;
 }
 
 /* --- durations ---------------------------------------------------------------------------------- */
@@ -152,9 +166,10 @@ static void scale_nodes(struct planner *planner)
 	FOR_EACH_AT(struct graph_node, node, i, planner->graph->nodes) {
 		guint32 operation = planner->layers->operation_of[i];
 		guint pass = planner->layers->pass_of[i], place = is_of_device(node);
+		guint32 cell = layers_cell(planner->graph, node);
 		gdouble from_ns, to_ns;
 
-		if (!is_work(node) || layers_cell(planner->graph, node) == TACHO_NONE)
+		if (!is_work(node) || cell == TACHO_NONE || !is_of_set(planner, cell))
 			continue;
 		if (operation == TACHO_NONE) {
 			scale_rest(planner, node);
@@ -225,7 +240,7 @@ static gdouble added_ns(const struct planner *planner, guint32 operation, guint 
 static void find_insertions(struct planner *planner)
 {
 	for (guint32 cell = 0; cell < planner->n_cells; cell++)
-		for (guint32 i = 0; i < planner->n_operations; i++)
+		for (guint32 i = 0; i < planner->n_operations && is_of_set(planner, cell); i++)
 			for (guint pass = 0; pass < N_LAYER_PASSES; pass++) {
 				gdouble ns = (pass == LAYER_FORWARD ? planner->forward_ns
 								    : planner->backward_ns)[i] +
@@ -262,16 +277,22 @@ static void sum_up(struct planner *planner)
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
 		const struct layer_cost *cost = &planner->surroundings.costs[i];
+		gdouble operation_ns = planner->share * layer_cost_ns(cost);
+		gdouble forward_ns = planner->share * planner->forward_ns[i];
+		gdouble backward_ns = planner->share * planner->backward_ns[i];
 
-		prediction->operation_ns[i] = layer_cost_ns(cost);
-		prediction->cast_ns[i] = planner->forward_ns[i] + planner->backward_ns[i];
-		prediction->forward_cast_ns += planner->forward_ns[i];
-		prediction->backward_cast_ns += planner->backward_ns[i];
-		planner->all_ns += prediction->operation_ns[i];
-		planner->estimated_ns += cost->is_estimated ? prediction->operation_ns[i] : 0;
+		prediction->operation_ns[i] += operation_ns;
+		prediction->cast_ns[i] += forward_ns + backward_ns;
+		prediction->forward_cast_ns += forward_ns;
+		prediction->backward_cast_ns += backward_ns;
+		planner->all_ns += operation_ns;
+		planner->estimated_ns += cost->is_estimated ? operation_ns : 0;
+		planner->changed_ns += forward_ns + backward_ns;
+		if (planner->formats[i] == planner->job->reference->format)
+			continue;
+		planner->square_spread_ns += planner->share * cost->spread_ns * cost->spread_ns;
+		planner->changed_ns += operation_ns;
 	}
-	prediction->measured_share =
-		planner->all_ns > 0 ? 1 - planner->estimated_ns / planner->all_ns : 1;
 }
 
 /* The steps' own spread, the operations', and what a change is off by. */
@@ -280,59 +301,125 @@ static void find_interval(const struct planner *planner, const TachoReplay *repl
 	struct plan_prediction *prediction = planner->prediction;
 	g_autoptr(GArray) steps = replay_step_times(replay);
 	guint n_steps = MAX(steps->len, 1u);
-	gdouble square = 0, changed_ns = 0, deviation, half;
+	gdouble square = planner->square_spread_ns, deviation, half;
 
-	for (guint32 i = 0; i < planner->n_operations; i++) {
-		const struct layer_cost *cost = &planner->surroundings.costs[i];
-
-		if (planner->formats[i] != planner->job->reference->format) {
-			square += cost->spread_ns * cost->spread_ns;
-			changed_ns += prediction->operation_ns[i];
-		}
-		changed_ns += prediction->cast_ns[i];
-	}
 	prediction->step_ns = median_with_deviation(steps, &deviation);
 	half = NINE_IN_TEN * MEDIAN_ERROR * deviation * prediction->step_ns / sqrt(n_steps);
-	square += half * half + pow(MODEL_ERROR * MIN(changed_ns, prediction->step_ns), 2);
+	square += half * half + pow(MODEL_ERROR * MIN(planner->changed_ns, prediction->step_ns), 2);
 	prediction->interval_ns[0] = MAX(prediction->step_ns - sqrt(square), 0);
 	prediction->interval_ns[1] = prediction->step_ns + sqrt(square);
 }
 
-static gboolean play(struct planner *planner, GError **error)
+/* When each rank came to each collective: [transfer * n_ranks + rank], G_MININT64: it did not; the caller's. Hops are of their whole. */
+static gint64 *find_arrivals(const TachoGraph *graph, const TachoReplay *replay)
 {
-	g_autoptr(TachoReplay) replay = NULL;
+	guint32 n_ranks = graph->timeline->ranks->len;
+	g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+	gsize n = (gsize)graph->transfers->len * n_ranks;
+	gint64 *arrivals = g_new(gint64, MAX(n, 1u));
 
+	for (gsize i = 0; i < n; i++)
+		arrivals[i] = G_MININT64;
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers)
+		g_hash_table_insert(numbers, GUINT_TO_POINTER(transfer->node),
+				    GUINT_TO_POINTER((transfer->is_hop ? transfer->whole : i) + 1));
+	FOR_EACH(const struct graph_edge, edge, graph->edges) {
+		const struct graph_node *from = graph_node_at(graph, edge->from);
+		guint32 rank = graph_lane_at(graph, from->lane)->rank_index;
+		gpointer number =
+			from->kind == TACHO_NODE_QUEUE && edge->kind == TACHO_EDGE_TRANSFER
+				? g_hash_table_lookup(numbers, GUINT_TO_POINTER(edge->to))
+				: NULL;
+
+		if (number && rank < n_ranks)
+			arrivals[(gsize)(GPOINTER_TO_UINT(number) - 1) * n_ranks + rank] =
+				tacho_replay_end_ns(replay, edge->from);
+	}
+	return arrivals;
+}
+
+/* Each rank waits at a collective from when it comes until the last one does. */
+static void find_waits(const struct planner *planner, const TachoReplay *replay)
+{
+	const TachoGraph *graph = planner->graph;
+	guint32 n_ranks = graph->timeline->ranks->len;
+	g_autofree gint64 *arrivals = find_arrivals(graph, replay);
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const gint64 *own = &arrivals[(gsize)i * n_ranks];
+		gint64 last_ns = G_MININT64;
+
+		for (guint32 rank = 0; rank < n_ranks; rank++)
+			last_ns = MAX(last_ns, own[rank]);
+		for (guint32 rank = 0; rank < n_ranks; rank++)
+			if (own[rank] != G_MININT64)
+				planner->prediction->wait_ns[rank] +=
+					(gdouble)(last_ns - own[rank]) / MAX(graph->steps->len, 1u);
+	}
+}
+
+/* What the plan makes of one set of ranks. */
+static void edit_set(struct planner *planner, guint32 set)
+{
+	const struct precision_job *job = planner->job;
+	guint8 *formats = rank_formats_of(planner->ranks, set);
+	struct plan_prediction *prediction = planner->prediction;
+	guint32 n_unknown;
+
+	precision_job_follow(job, formats);
+	planner->set = set;
+	planner->formats = formats;
+	planner->share = (gdouble)g_array_index(planner->ranks->n_of, guint32, set) /
+			 MAX(planner->ranks->n_ranks, 1u);
+	memset(planner->forward_ns, 0, planner->n_operations * sizeof(gdouble));
+	memset(planner->backward_ns, 0, planner->n_operations * sizeof(gdouble));
+	surroundings_init(&planner->surroundings, job, formats);
 	find_casts(planner);
-	find_first_nodes(planner);
 	find_insertions(planner);
 	scale_nodes(planner);
-	plan_memory_edit(planner->job, planner->graph, planner->formats);
+	plan_memory_edit(job, planner->graph, formats, planner->ranks->set_of, set);
+	sum_up(planner);
+	prediction->saved_bytes =
+		MAX(prediction->saved_bytes, saved_bytes_of_plan(job, formats, &n_unknown));
+	surroundings_release(&planner->surroundings);
+}
+
+static gboolean play(struct planner *planner, GError **error)
+{
+	struct plan_prediction *prediction = planner->prediction;
+	g_autoptr(TachoReplay) replay = NULL;
+
+	find_first_nodes(planner);
+	for (guint32 set = 0; set < planner->ranks->sets->len; set++)
+		edit_set(planner, set);
+	prediction->measured_share =
+		planner->all_ns > 0 ? 1 - planner->estimated_ns / planner->all_ns : 1;
+	prediction->n_other_widths =
+		plan_gradients_edit(planner->job, planner->graph, planner->ranks);
 	insert(planner);
 	if (!graph_freeze(planner->graph, error))
 		return FALSE;
 	replay = tacho_replay_run(planner->graph, error);
 	if (!replay)
 		return FALSE;
-	sum_up(planner);
 	find_interval(planner, replay);
-	planner->prediction->peak_bytes = plan_memory_peak(replay);
+	find_waits(planner, replay);
+	prediction->peak_bytes = plan_memory_peak(replay);
 	return TRUE;
 }
 
-gboolean plan_prediction_init(struct plan_prediction *prediction, const struct precision_job *job,
-			      guint8 *formats, GError **error)
+gboolean plan_prediction_of_ranks(struct plan_prediction *prediction,
+				  const struct precision_job *job, struct rank_formats *ranks,
+				  GError **error)
 {
 	struct planner planner = { .job = job,
 				   .layers = &job->reference->layers,
-				   .formats = formats,
+				   .ranks = ranks,
 				   .n_operations = job->identity->operations->len,
 				   .prediction = prediction };
 	gboolean is_played;
-	guint32 n_unknown;
 
 	*prediction = (struct plan_prediction){ .recorded_peak_bytes = -1 };
-	precision_job_follow(job, formats);
-	surroundings_init(&planner.surroundings, job, formats);
 	planner.graph = graph_copy(job->reference->graph);
 	planner.n_cells = planner.graph->timeline->ranks->len * planner.graph->steps->len;
 	planner.first_node =
@@ -342,9 +429,8 @@ gboolean plan_prediction_init(struct plan_prediction *prediction, const struct p
 	planner.inserted = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	prediction->operation_ns = g_new0(gdouble, planner.n_operations);
 	prediction->cast_ns = g_new0(gdouble, planner.n_operations);
-	prediction->saved_bytes = saved_bytes_of_plan(job, formats, &n_unknown);
+	prediction->wait_ns = g_new0(gdouble, MAX(planner.graph->timeline->ranks->len, 1u));
 	is_played = play(&planner, error);
-	surroundings_release(&planner.surroundings);
 	g_hash_table_unref(planner.inserted);
 	g_free(planner.first_node);
 	g_free(planner.forward_ns);
@@ -353,8 +439,26 @@ gboolean plan_prediction_init(struct plan_prediction *prediction, const struct p
 	return is_played;
 }
 
+gboolean plan_prediction_init(struct plan_prediction *prediction, const struct precision_job *job,
+			      guint8 *formats, GError **error)
+{
+	guint32 n_ranks = MAX(job->reference->timeline->ranks->len, 1u);
+	guint32 n = job->identity->operations->len;
+	struct rank_formats ranks;
+	gboolean is_played;
+
+	rank_formats_init(&ranks, n, n_ranks);
+	for (guint32 rank = 0; rank < n_ranks; rank++)
+		rank_formats_set(&ranks, rank, formats);
+	is_played = plan_prediction_of_ranks(prediction, job, &ranks, error);
+	memcpy(formats, rank_formats_of(&ranks, 0), n);
+	rank_formats_release(&ranks);
+	return is_played;
+}
+
 void plan_prediction_release(struct plan_prediction *prediction)
 {
 	g_clear_pointer(&prediction->operation_ns, g_free);
 	g_clear_pointer(&prediction->cast_ns, g_free);
+	g_clear_pointer(&prediction->wait_ns, g_free);
 }

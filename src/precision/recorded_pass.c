@@ -84,10 +84,19 @@ gboolean recorded_cast(const TachoTimeline *timeline, guint32 slice, guint *ret_
 
 /* --- forward passes ----------------------------------------------------------------------------- */
 
+/* The pass on the way. */
+struct pass_reader {
+	const TachoTimeline *timeline;
+	const KernelRegistry *registry; /* or NULL */
+	GHashTable *roots;
+	GHashTable *paths, *kinds; /* by string id */
+	GArray *operations;	   /* struct recorded_operation */
+};
+
 /* The innermost module around it, "" where it is in none. */
-static const gchar *module_of(const TachoTimeline *timeline, guint32 slice, GHashTable *paths,
-			      GHashTable *roots)
+static const gchar *module_of(const struct pass_reader *reader, guint32 slice)
 {
+	const TachoTimeline *timeline = reader->timeline;
 	const TachoSlices *slices = &timeline->slices;
 	const gchar *path;
 
@@ -95,44 +104,81 @@ static const gchar *module_of(const TachoTimeline *timeline, guint32 slice, GHas
 		slice = slices->parent[slice];
 	if (slice == TACHO_NONE)
 		return "";
-	path = g_hash_table_lookup(paths, GUINT_TO_POINTER(slices->name[slice]));
+	path = g_hash_table_lookup(reader->paths, GUINT_TO_POINTER(slices->name[slice]));
 	if (!path) {
 		g_autofree gchar *made =
-			operation_module_path(tacho_slice_name(timeline, slice), roots);
+			operation_module_path(tacho_slice_name(timeline, slice), reader->roots);
 
 		path = g_intern_string(made);
-		g_hash_table_insert(paths, GUINT_TO_POINTER(slices->name[slice]), (gpointer)path);
+		g_hash_table_insert(reader->paths, GUINT_TO_POINTER(slices->name[slice]),
+				    (gpointer)path);
 	}
 	return path;
 }
 
-static const gchar *kind_of(const TachoTimeline *timeline, guint32 slice, GHashTable *kinds)
+/* What a registered kernel of that name is a variant of; NULL: there is none. */
+static const gchar *variant_of(const struct pass_reader *reader, const gchar *name)
 {
-	guint32 name = timeline->slices.name[slice];
-	const gchar *known = g_hash_table_lookup(kinds, GUINT_TO_POINTER(name));
+	const struct registered_kernel *kernel =
+		reader->registry ? kernel_registry_find(reader->registry, name) : NULL;
+
+	return kernel ? kernel->variant_of : NULL;
+}
+
+static const gchar *kind_of(const struct pass_reader *reader, guint32 slice)
+{
+	guint32 name = reader->timeline->slices.name[slice];
+	const gchar *known = g_hash_table_lookup(reader->kinds, GUINT_TO_POINTER(name));
+	const gchar *text = tacho_slice_name(reader->timeline, slice), *variant;
 	gchar kind[OPERATION_KIND_BYTES];
 
 	if (known)
 		return known;
-	operation_kind_of_name(tacho_slice_name(timeline, slice), kind);
+	variant = variant_of(reader, text);
+	operation_kind_of_name(variant ? variant : text, kind);
 	known = g_intern_string(kind);
-	g_hash_table_insert(kinds, GUINT_TO_POINTER(name), (gpointer)known);
+	g_hash_table_insert(reader->kinds, GUINT_TO_POINTER(name), (gpointer)known);
 	return known;
 }
 
-/* An operation of a name that is not known (a function of the job's own, with a backward pass of its own) is the product in it. */
-static guint32 told_operation(const TachoTimeline *timeline, guint32 slice, GHashTable *kinds)
+/* The kind of the registered kernel in whose annotation, or type of module, the slice is; NULL: in none. */
+static const gchar *kind_around(const struct pass_reader *reader, guint32 slice)
 {
+	const TachoSlices *slices = &reader->timeline->slices;
+
+	for (guint32 i = slices->parent[slice]; reader->registry && i != TACHO_NONE;
+	     i = slices->parent[i]) {
+		const gchar *name = tacho_slice_name(reader->timeline, i), *variant;
+		g_autofree gchar *type = NULL;
+		gchar kind[OPERATION_KIND_BYTES];
+
+		if (slices->kind[i] == TACHO_SLICE_MODULE)
+			name = type = operation_module_type(name);
+		else if (slices->kind[i] != TACHO_SLICE_ANNOTATION)
+			continue;
+		variant = variant_of(reader, name);
+		if (!variant)
+			continue;
+		operation_kind_of_name(variant, kind);
+		return g_intern_string(kind);
+	}
+	return NULL;
+}
+
+/* An operation of a name that is not known (a function of the job's own, with a backward pass of its own) is the product in it. */
+static guint32 told_operation(const struct pass_reader *reader, guint32 slice)
+{
+	const TachoTimeline *timeline = reader->timeline;
 	const TachoSlices *slices = &timeline->slices;
 	gint64 end_ns = tacho_slice_end_ns(timeline, slice);
 
-	if (operation_kind_keeps(kind_of(timeline, slice, kinds)) != KEEPS_UNKNOWN)
+	if (operation_kind_keeps(kind_of(reader, slice)) != KEEPS_UNKNOWN)
 		return slice;
 	for (guint32 i = slice + 1; i < MIN(slices->n, slice + MAX_SEARCHED); i++) {
 		if (slices->track[i] != slices->track[slice] || slices->start_ns[i] >= end_ns)
 			break;
 		if (slices->kind[i] == TACHO_SLICE_OP &&
-		    operation_kind_is_product(kind_of(timeline, i, kinds)))
+		    operation_kind_is_product(kind_of(reader, i)))
 			return i;
 	}
 	return slice;
@@ -159,15 +205,17 @@ static guint32 main_track(const TachoGraph *graph, guint32 rank_index)
 	return TACHO_NONE;
 }
 
-static void add_operation(GArray *operations, const TachoTimeline *timeline, guint32 slice,
-			  guint32 step, GHashTable *paths, GHashTable *kinds, GHashTable *roots)
+static void add_operation(const struct pass_reader *reader, guint32 slice, guint32 step)
 {
-	guint32 told = told_operation(timeline, slice, kinds);
+	const TachoTimeline *timeline = reader->timeline;
+	guint32 told = told_operation(reader, slice);
+	const gchar *kind = kind_of(reader, told);
+	const gchar *around = operation_kind_is_product(kind) ? kind_around(reader, slice) : NULL;
 	struct recorded_operation operation = {
 		.slice = slice,
 		.step = step,
-		.module = module_of(timeline, slice, paths, roots),
-		.kind = kind_of(timeline, told, kinds),
+		.module = module_of(reader, slice),
+		.kind = around ? around : kind,
 		.is_cast = operation_cast_kind(tacho_slice_name(timeline, slice)) != CAST_NONE,
 	};
 	TachoTensor tensor;
@@ -176,24 +224,32 @@ static void add_operation(GArray *operations, const TachoTimeline *timeline, gui
 		operation.elements_in = tensor_elements(&tensor);
 	if (tacho_slice_output(timeline, told, 0, &tensor))
 		operation.elements_out = tensor_elements(&tensor);
-	g_array_append_val(operations, operation);
+	g_array_append_val(reader->operations, operation);
 }
 
-GArray *recorded_pass_of(const TachoGraph *graph, guint32 rank_index, GHashTable *roots)
+GArray *recorded_pass_of(const TachoGraph *graph, guint32 rank_index, GHashTable *roots,
+			 const KernelRegistry *registry)
 {
 	const TachoTimeline *timeline = graph->timeline;
 	const TachoSlices *slices = &timeline->slices;
-	GArray *operations = g_array_new(FALSE, FALSE, sizeof(struct recorded_operation));
 	g_autoptr(GArray) steps = steps_of(graph, rank_index);
 	g_autoptr(GHashTable) paths = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) kinds = g_hash_table_new(NULL, NULL);
+	struct pass_reader reader = {
+		.timeline = timeline,
+		.registry = registry,
+		.roots = roots,
+		.paths = paths,
+		.kinds = kinds,
+		.operations = g_array_new(FALSE, FALSE, sizeof(struct recorded_operation)),
+	};
 	g_autofree guint8 *phases = NULL;
 	guint32 track_index = main_track(graph, rank_index);
 	const TachoTrack *track;
 	guint at = 0;
 
 	if (track_index == TACHO_NONE)
-		return operations;
+		return reader.operations;
 	track = tacho_timeline_track(timeline, track_index);
 	phases = op_phases_of_track(timeline, track);
 	for (guint32 i = 0; i < track->n_slices; i++) {
@@ -207,9 +263,8 @@ GArray *recorded_pass_of(const TachoGraph *graph, guint32 rank_index, GHashTable
 		if (phases[i] != PHASE_FORWARD || !is_outermost_op(timeline, slice) ||
 		    slices->start_ns[slice] < g_array_index(steps, TachoStep, at).start_ns)
 			continue;
-		add_operation(operations, timeline, slice,
-			      graph_step_index(graph, g_array_index(steps, TachoStep, at).number),
-			      paths, kinds, roots);
+		add_operation(&reader, slice,
+			      graph_step_index(graph, g_array_index(steps, TachoStep, at).number));
 	}
-	return operations;
+	return reader.operations;
 }

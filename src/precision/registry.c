@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/text_file.h"
+#include "precision/operation_kind.h"
 
 /* Source: a rule: longer than any name. If wrong, such a file is refused. */
 #define MAX_TOKEN_BYTES 1024
@@ -469,6 +471,20 @@ const struct registered_kernel *kernel_registry_find(const KernelRegistry *regis
 	return NULL;
 }
 
+gboolean registered_kernel_computes(const struct registered_kernel *kernel, const gchar *kind)
+{
+	gchar own[OPERATION_KIND_BYTES];
+
+	if (kernel->variant_of) {
+		operation_kind_of_name(kernel->variant_of, own);
+		return strcmp(own, kind) == 0;
+	}
+	FOR_EACH_POINTER(const gchar, pattern, kernel->patterns)
+		if (g_pattern_match_simple(pattern, kind))
+			return TRUE;
+	return FALSE;
+}
+
 enum number_format kernel_operand_format(const struct registered_kernel *kernel,
 					 enum kernel_operand_name operand)
 {
@@ -482,6 +498,9 @@ enum number_format kernel_operand_format(const struct registered_kernel *kernel,
 		return number_format_input(kernel->precision);
 	case KERNEL_DW:
 		return FORMAT_FP32;
+	case KERNEL_DY:
+	case KERNEL_DX:
+		return kernel_operand_format(kernel, KERNEL_Y);
 	default:
 		return number_format_result(kernel->precision);
 	}

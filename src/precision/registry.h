@@ -64,6 +64,8 @@ const struct registered_kernel *kernel_registry_at(const KernelRegistry *registr
 /* The first kernel one of whose patterns matches the name; NULL: none does. */
 const struct registered_kernel *kernel_registry_find(const KernelRegistry *registry,
 						     const gchar *name);
+/* Whether it computes operations of that kind: of the one that it is a variant of, else of one that its names fit. */
+gboolean registered_kernel_computes(const struct registered_kernel *kernel, const gchar *kind);
 /* The format of an operand: as the file says, else that of the kernel; of y and gradients what number_format_result() and fp32 for dw say. */
 enum number_format kernel_operand_format(const struct registered_kernel *kernel,
 					 enum kernel_operand_name operand);

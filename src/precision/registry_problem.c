@@ -1,27 +1,6 @@
 /* registry_problem: what a registry of kernels says of the operations of a problem. */
-#include <string.h>
-
-#include "base/for_each.h"
 #include "precision/problem.h"
 #include "precision/registry.h"
-
-/* Whether a name in the registry means operations of the kind: "linear", "aten::linear". */
-static gboolean is_name_of(const gchar *name, const gchar *kind)
-{
-	return strcmp(name, kind) == 0 ||
-	       (g_str_has_prefix(name, "aten::") && strcmp(name + strlen("aten::"), kind) == 0);
-}
-
-static gboolean is_kernel_of(const struct registered_kernel *kernel,
-			     const struct precision_operation *operation)
-{
-	if (kernel->variant_of)
-		return is_name_of(kernel->variant_of, operation->kind);
-	FOR_EACH_POINTER(const gchar, pattern, kernel->patterns)
-		if (g_pattern_match_simple(pattern, operation->kind))
-			return TRUE;
-	return FALSE;
-}
 
 /* It casts what it reads by itself, so that no cast stands before it. Costs of casts are of a tensor: with other readers they stay. */
 static void fuse_reads(const struct registered_kernel *kernel, TachoPrecisionProblem *problem,
@@ -48,7 +27,7 @@ static guint32 apply(const struct registered_kernel *kernel, TachoPrecisionProbl
 	for (guint32 i = 0; i < problem->n_operations; i++) {
 		struct precision_operation *operation = &problem->operations[i];
 
-		if (!is_kernel_of(kernel, operation))
+		if (!registered_kernel_computes(kernel, operation->kind))
 			continue;
 		n++;
 		operation->result[kernel->precision] =

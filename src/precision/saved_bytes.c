@@ -43,7 +43,7 @@ gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
 	guint keeps = operation_kind_keeps(own->kind);
-	enum number_format reads = precision_job_reads(format);
+	enum number_format reads = precision_job_reads(job, operation, format);
 	gdouble bytes = statistics(own);
 
 	if (keeps & KEEPS_OUTPUT)
@@ -52,7 +52,8 @@ gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
 		bytes += own->elements_out;
 	if (keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN && needs_weight(job, own) &&
-	    reads != precision_job_reads(job->reference->format))
+	    precision_job_keeps_weight(job, operation, format) &&
+	    reads != format_reads(job->reference->format))
 		bytes += own->weight * number_format_bytes(reads);
 	return bytes;
 }
@@ -70,21 +71,21 @@ static gdouble keep_inputs(const struct precision_job *job, guint32 operation,
 			   const guint8 *formats, GHashTable *kept)
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
-	guint reads = precision_job_reads(formats[operation]);
+	enum number_format keeps = precision_job_keeps(job, operation, formats[operation]);
 	gdouble bytes = 0;
 
-	for (guint32 i = 0; i < own->n_inputs; i++) {
+	for (guint32 i = 0; i < own->n_inputs && keeps != N_NUMBER_FORMATS; i++) {
 		const struct identity_input *input =
 			identity_input_at(job->identity, own->first_input + i);
 		gboolean is_outside = input->producer == IDENTITY_OUTSIDE;
-		guint stored = is_outside ? reads
+		guint stored = is_outside ? keeps
 					  : precision_job_stores(job, input->producer,
 								 formats[input->producer]);
-		gboolean is_copy = !is_outside && stored != reads && !job->is_cast_once;
+		gboolean is_copy = !is_outside && stored != keeps && !job->is_cast_once;
 
 		/* each reader has a copy of its own, but one that is kept as it was is there once */
-		if (is_copy || g_hash_table_add(kept, tensor_key(input->producer, reads)))
-			bytes += input->elements * number_format_bytes(reads);
+		if (is_copy || g_hash_table_add(kept, tensor_key(input->producer, keeps)))
+			bytes += input->elements * number_format_bytes(keeps);
 	}
 	return bytes;
 }

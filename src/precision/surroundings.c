@@ -39,7 +39,8 @@ static const struct layer_cost *cost_behind(const struct precision_job *job, gui
 		if (producer == IDENTITY_OUTSIDE)
 			continue;
 		stored = precision_job_stores(job, producer, (enum number_format)formats[producer]);
-		if (stored != precision_job_reads((enum number_format)formats[operation]) &&
+		if (stored != precision_job_reads(job, operation,
+						  (enum number_format)formats[operation]) &&
 		    job->run_of[stored] &&
 		    !job->run_of[stored]->costs.operations[operation].is_estimated)
 			return &job->run_of[stored]->costs.operations[operation];

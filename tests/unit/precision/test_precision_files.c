@@ -155,9 +155,12 @@ static void test_registry(void)
 	g_assert_cmpuint(kernel->align_k, ==, 16);
 	g_assert_cmpint(kernel_operand_format(kernel, KERNEL_DY), ==, FORMAT_BF16);
 	g_assert_cmpint(kernel_operand_format(kernel, KERNEL_DW), ==, FORMAT_FP32);
+	g_assert_true(registered_kernel_computes(kernel, "linear"));
+	g_assert_false(registered_kernel_computes(kernel, "my::linear_int8"));
 	kernel = kernel_registry_find(registry, "aten::linear");
 	g_assert_cmpstr(kernel->name, ==, "all");
 	g_assert_cmpint(kernel_operand_format(kernel, KERNEL_X), ==, FORMAT_FP32);
+	g_assert_true(registered_kernel_computes(kernel, "bilinear"));
 	g_assert_null(kernel_registry_find(registry, "aten::conv2d"));
 }
 

@@ -54,7 +54,7 @@ static struct precision_job *job_of(const gchar *bf16, GError **error)
 	const struct job_source sources[] = { { "fp32", FORMAT_FP32, correlated(in_fp32), NULL },
 					      { "bf16", FORMAT_BF16, correlated(bf16), NULL } };
 
-	return precision_job_of(sources, G_N_ELEMENTS(sources), NULL, error);
+	return precision_job_of(sources, G_N_ELEMENTS(sources), NULL, NULL, error);
 }
 
 static void assert_step(const struct precision_job *job, enum number_format a, enum number_format b,
@@ -145,11 +145,11 @@ static void test_refused(void)
 	const struct job_source twice[] = { { "one", FORMAT_FP32, correlated(in_fp32), NULL },
 					    { "two", FORMAT_FP32, correlated(in_fp32), NULL } };
 
-	g_assert_null(precision_job_of(twice, 2, NULL, &error));
+	g_assert_null(precision_job_of(twice, 2, NULL, NULL, &error));
 	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
 	g_assert_nonnull(strstr(error->message, "one and two are both in fp32"));
 	g_clear_error(&error);
-	g_assert_null(precision_job_of(NULL, 0, NULL, &error));
+	g_assert_null(precision_job_of(NULL, 0, NULL, NULL, &error));
 	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
 }
 
@@ -178,6 +178,106 @@ static void test_problem(void)
 	g_assert_cmpfloat(prediction.step_ns, ==, 74000);
 }
 
+/* --- kernels of one's own ------------------------------------------------------------------------- */
+
+#define KERNEL(names, more)                                                                        \
+	"kernel \"ours\" {\n match forward " names "\n precision bf16\n" more                      \
+	"\n variant_of \"aten::linear\"\n}\n"
+
+static struct precision_job *job_with(const gchar *fp32, const gchar *bf16, const gchar *kernels,
+				      GError **error)
+{
+	const struct job_source sources[] = { { "fp32", FORMAT_FP32, correlated(fp32), NULL },
+					      { "bf16", FORMAT_BF16, correlated(bf16), NULL } };
+	KernelRegistry *registry =
+		kernels ? kernel_registry_parse(kernels, strlen(kernels), NULL) : NULL;
+
+	g_assert_true(!kernels == !registry);
+	return precision_job_of(sources, G_N_ELEMENTS(sources), NULL, registry, error);
+}
+
+/* What a kernel gives out decides the casts behind it, and their gradients' */
+static void test_registered(void)
+{
+	g_autoptr(precision_job) job =
+		job_with(in_fp32, in_bf16, KERNEL("\"ours\"", "output y: fp32"), NULL);
+	g_autoptr(precision_job) fused =
+		job_with(in_fp32, in_bf16,
+			 KERNEL("\"ours\"", "input x: bf16 fused_quant\n output y: fp32"), NULL);
+	g_autoptr(precision_job) lean = job_with(
+		in_fp32, in_bf16, KERNEL("\"ours\"", "output y: fp32\n saves x: bf16"), NULL);
+	guint8 both[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_BF16 };
+	guint32 n_unknown;
+
+	assert_step(job, FORMAT_FP32, FORMAT_FP32, 100);
+	/* as test_plans(), without the casts of what a gave out */
+	assert_step(job, FORMAT_BF16, FORMAT_FP32, 2 + 8 + 20 + 20 + 10 + 10);
+	/* it is cast for b, and b gives its gradient out in fp32 */
+	assert_step(job, FORMAT_FP32, FORMAT_BF16, 20 + 2 + 10 + 10 + 30 + 10);
+	assert_step(fused, FORMAT_BF16, FORMAT_FP32, 8 + 20 + 20 + 10 + 10);
+	assert_step(fused, FORMAT_FP32, FORMAT_BF16, 20 + 10 + 10 + 30 + 10);
+	/* x and what a made in 16 bits; b's weight, unless the kernel says that it is not kept */
+	g_assert_cmpfloat(saved_bytes_of_plan(job, both, &n_unknown), ==, 2 * 32 * 2 + 64 * 2);
+	g_assert_cmpfloat(saved_bytes_of_plan(lean, both, &n_unknown), ==, 2 * 32 * 2);
+}
+
+/* The search is told the same. */
+static void test_registered_problem(void)
+{
+	g_autoptr(precision_job) job = job_with(
+		in_fp32, in_bf16,
+		KERNEL("\"ours\"", "input x: bf16 fused_quant\n output y: fp32\n grad dw: bf16"),
+		NULL);
+	g_autoptr(TachoPrecisionProblem) problem = precision_job_problem(job, NULL);
+
+	g_assert_cmpuint(problem->operations[A].result[FORMAT_BF16], ==, FORMAT_FP32);
+	g_assert_cmpuint(problem->operations[A].gradient[FORMAT_BF16], ==, FORMAT_BF16);
+	g_assert_cmpuint(problem->operations[A].gradient[FORMAT_FP32], ==, FORMAT_FP32);
+	g_assert_cmpfloat(problem->workers[0].casts[1].forward_ns[FORMAT_FP32][FORMAT_BF16], ==, 0);
+	g_assert_cmpfloat(problem->workers[0].casts[1].backward_ns[FORMAT_FP32][FORMAT_BF16], ==,
+			  0);
+}
+
+#define PLAIN_STEP(name_a, name_b)                                                                 \
+	"unit us\n"                                                                                \
+	"rank 0 thread 1000 main\n"                                                                \
+	"  annotation ProfilerStep#0 0..60\n" name_a " 0..10 seq=0 " X                             \
+	" in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n" name_b                                 \
+	" 10..20 seq=1 in=float32[4,8]@0x3000 in=float32[8,8]@0x4000 out=float32[4,8]@0x5000\n"    \
+	"    op OursBackward 20..30 backward seq=1 fwd=1\n"                                        \
+	"    op OursBackward 30..50 backward seq=0 fwd=1\n"                                        \
+	"    op update 50..60\n"
+
+/* A recording whose kernels are known by the file alone: by the operation's name, by an annotation, by the type of a module. */
+static void test_own_names(void)
+{
+	static const gchar framework[] = PLAIN_STEP("op aten::linear", "op aten::linear");
+	static const gchar named[] = PLAIN_STEP("op ours::matmul_bf16", "op ours::matmul_bf16");
+	static const gchar annotated[] = PLAIN_STEP("annotation our-linear 0..10\n op aten::mm",
+						    "annotation our-linear 10..20\n op aten::mm");
+	static const gchar typed[] = PLAIN_STEP("module 'Net.a (OurLinear)' 0..10\n op aten::mm",
+						"module 'Net.b (OurLinear)' 10..20\n op aten::mm");
+	static const gchar kernels[] =
+		KERNEL("\"ours::matmul_*\" \"our-linear\" \"Our?inear\"", "");
+	g_autoptr(GError) error = NULL;
+	g_autoptr(precision_job) by_name = job_with(framework, named, kernels, &error);
+	g_autoptr(precision_job) by_annotation = NULL, by_type = NULL, unknown = NULL;
+
+	g_assert_no_error(error);
+	g_assert_cmpfloat(by_name->run_of[FORMAT_BF16]->layers.found_share, ==, 1);
+	g_assert_nonnull(strstr(by_name->notes->pdata[by_name->notes->len - 1],
+				"'ours' computes 2 operations in bf16"));
+	by_annotation = job_with(framework, annotated, kernels, &error);
+	g_assert_no_error(error);
+	g_assert_cmpfloat(by_annotation->run_of[FORMAT_BF16]->layers.found_share, ==, 1);
+	by_type = job_with(typed, typed, kernels, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(identity_at(by_type->identity, A)->kind, ==, "linear");
+	unknown = job_with(framework, named, NULL, &error);
+	g_assert_null(unknown);
+	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -187,5 +287,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/predict_plan/estimated", test_estimated);
 	g_test_add_func("/predict_plan/refused", test_refused);
 	g_test_add_func("/predict_plan/problem", test_problem);
+	g_test_add_func("/predict_plan/registered", test_registered);
+	g_test_add_func("/predict_plan/registered_problem", test_registered_problem);
+	g_test_add_func("/predict_plan/own_names", test_own_names);
 	return g_test_run();
 }
