@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Hold the what-ifs precision= and batch= against tables of operations that were measured on both sides of the change.
+
+    precision_tables.py                    write docs/validation-precision-tables.md
+    precision_tables.py --output FILE      write the page to another file
+
+dPRO's tables have the mean time of each operation of a ResNet on a GTX 1080 Ti and a V100, in fp32 and fp16, by batch. Each becomes the trace
+that it sums up, a kernel an operation, one behind the other; tacho predicts from it what another table has. The samples are looked for as
+devices.py does; without them nothing is done (exit 77). Nothing is fitted, and nothing is timed, so the page is the same each time.
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import device_fit as fit
+import devices
+
+OUTPUT = os.path.join(fit.SOURCE_DIR, "docs/validation-precision-tables.md")
+DEVICES = {"1080ti": "GTX-1080-Ti", "v100": "V100"}
+BATCHES = (8, 32, 128, 256)
+PAIRS = ((8, 32), (32, 128), (128, 256), (32, 256), (256, 128), (256, 32), (128, 32), (32, 8))  # from, to
+# Shapes are not in the tables. The names are those of a ResNet of eight blocks whose stages have twice the channels and half the picture of the
+# one before; the first has 32 channels and a picture of 24 x 24 here. By that its ReLU moves 82 % of what the 1080 Ti's memory can, at a batch of
+# 256; with 32 x 32 it would be 145 %. Of a kernel's two times in fp32 and fp16 the ratio hardly depends on it.
+PICTURE, CHANNELS, CLASSES, COLOURS = 24, 32, 10, 3
+LAUNCH_US = 1.0  # of the host, an operation
+
+
+# --- the trace of a table -------------------------------------------------------------------------
+
+
+def stage_of(name):
+    """(channels read, channels made, picture read, picture made) of the layer that an operation's name has; None: of none."""
+    found = re.search(r"resblock_?(\d)_(\d)/(\w+)", name)
+    if not found:
+        return (COLOURS, CHANNELS, PICTURE, PICTURE) if "network/conv/" in name else None
+    stage, block, part = int(found[1]), int(found[2]), found[3]
+    made, size = CHANNELS << stage, PICTURE >> stage
+    if stage == 0 or block > 0 or part not in ("conv_0", "conv_init"):
+        return made, made, size, size
+    return made // 2, made, size * 2, size
+
+
+def shaped(name, batch):
+    """(PyTorch's operation, shapes of its inputs, numbers among them) of a TensorFlow operation; shapes None: they are not known."""
+    last = re.sub(r"_\d+$", "", name.rsplit("/", 1)[-1])
+    stage = stage_of(name)
+    if last == "MatMul":
+        rows, wide = batch, CHANNELS << 3
+        shapes = [[rows, CLASSES], [CLASSES, wide]] if "_grad/" in name else [[rows, wide], [wide, CLASSES]]
+        return "aten::mm", [[wide, rows], [rows, CLASSES]] if name.endswith("MatMul_1") else shapes, []
+    if not stage:
+        return "aten::mul", None, []
+    before, after, size, smaller = stage
+    x, y, w = [batch, before, size, size], [batch, after, smaller, smaller], [after, before, 3, 3]
+    stride = str([size // smaller] * 2)
+    if last == "Conv2D":
+        return "aten::convolution", [x, w], ["", "", "", stride, "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+    if last.startswith("Conv2DBackprop"):
+        is_input = last.endswith("Input")
+        return "aten::convolution_backward", [y, x, w], ["", "", "", "", stride, "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
+                                                         f"[{is_input}, {not is_input}, False]"]
+    if last == "Relu":
+        return "aten::relu", [y], []
+    if last == "ReluGrad":
+        return "aten::threshold_backward", [y, y], []
+    if last == "BiasAdd":
+        return "aten::add", [y, [1, after, 1, 1]], []
+    if last == "BiasAddGrad":
+        return "aten::sum", [y], []
+    if "kernel/Regularizer" in name:
+        return "aten::mul", [w], []
+    return "aten::mul", [[after]] if "batch_norm" in name and "Cast" not in name else None, []
+
+
+def phase_of(name):
+    if name.startswith("gradients/"):
+        return 1
+    return 2 if re.match(r"(Adam|cond_1|mul_\d|ArithmeticOptimizer)", name) or "AssignMovingAvg" in name else 0
+
+
+class Trace:
+    """Kineto's JSON of one step: forward pass and optimizer on one thread, the backward pass on autograd's, kernels on one stream."""
+
+    def __init__(self, device, number_type, batch):
+        self.device, self.number_type, self.batch = device, number_type, batch
+        self.events, self.host, self.stream, self.n = [], 10.0, 0.0, 0
+
+    def add(self, category, name, thread, begin, duration, process=1, **args):
+        self.events.append({"ph": "X", "cat": category, "name": name, "pid": process, "tid": thread, "ts": begin,
+                            "dur": duration, "args": args})
+
+    def operation(self, name, ms, phase):
+        self.n += 1
+        thread = 2 if phase == 1 else 1
+        kind, shapes, numbers = shaped(name, self.batch)
+        args = {"External id": self.n}
+        if shapes:
+            types = "c10::Half" if self.number_type == "fp16" else "float"
+            args.update({"Input Dims": shapes + [[]] * max(0, len(numbers) - len(shapes)),
+                         "Input type": [types] * len(shapes) + [""] * max(0, len(numbers) - len(shapes))})
+            if numbers:
+                args["Concrete Inputs"] = numbers
+        if phase == 1:
+            self.add("cpu_op", "autograd::engine::evaluate_function: OfTable", thread, self.host, LAUNCH_US)
+        self.add("cpu_op", kind, thread, self.host, LAUNCH_US, **args)
+        self.add("cuda_runtime", "cudaLaunchKernel", thread, self.host, LAUNCH_US, **{"External id": self.n, "correlation": self.n})
+        begin = max(self.stream, self.host + LAUNCH_US)
+        self.add("kernel", name, 7, begin, 1e3 * ms, process=0, **{"External id": self.n, "correlation": self.n, "device": 0, "stream": 7})
+        self.stream, self.host = begin + 1e3 * ms, self.host + LAUNCH_US
+
+    def write(self, table, path):
+        for phase in range(3):
+            begin = self.host
+            for name in sorted(name for name in table if phase_of(name) == phase):
+                self.operation(name, table[name], phase)
+            if phase == 2 and self.host > begin:
+                self.add("user_annotation", "Optimizer.step#Adam.step", 1, begin, self.host - begin)
+        self.add("user_annotation", "ProfilerStep#1", 1, 0, max(self.stream, self.host) + 10)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": self.device}], "traceEvents": self.events}, file)
+
+
+# --- predictions ----------------------------------------------------------------------------------
+
+
+def replayed(path):
+    """{kernel: ms} of the replay in a file that `tacho replay --export` wrote: what was measured is its first process."""
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    replay = max(event["pid"] for event in events)
+    found = collections.Counter()
+    for event in events:
+        if event.get("ph") == "X" and event["pid"] == replay and event.get("cat") == "kernel":
+            found[event["name"]] += event["dur"] / 1e3
+    return found
+
+
+def predict(program, device, number_type, batch, table, what_if):
+    with tempfile.TemporaryDirectory() as folder:
+        trace, out = os.path.join(folder, "table.pt.trace.json"), os.path.join(folder, "replayed.json")
+        Trace(DEVICES[device], number_type, batch).write(table, trace)
+        done = subprocess.run([program, "replay", trace, "--what-if", what_if, "--export", out, "--json"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"precision_tables.py: {what_if}: {done.stderr.strip()}")
+        return replayed(out)
+
+
+class Sums:
+    """What a table has, what another one had, and what was predicted, of the operations in both, by class."""
+
+    def __init__(self):
+        self.of = collections.defaultdict(lambda: [0.0, 0.0, 0.0])
+
+    def add(self, rules, truth, before, told):
+        for name in sorted(set(truth) & set(before)):
+            for key in (devices.class_of(rules, name), "all"):
+                for i, ms in enumerate((truth[name], before[name], told.get(name, 0.0))):
+                    self.of[key][i] += ms
+
+    def errors(self, key="all"):
+        truth, before, told = self.of[key]
+        return devices.percent(before, truth), devices.percent(told, truth)
+
+
+def check(name, table, told):
+    """Nothing was lost on the way: without a change, each operation takes what the table says."""
+    worst = max(abs(told.get(key, 0) - ms) for key, ms in table.items())
+    if worst > 1e-3:
+        sys.exit(f"precision_tables.py: the trace of {name} is not its table: {worst} ms off")
+
+
+def precision_rows(program, tables, rules):
+    """Rows of the page, and the sums over all of them by class."""
+    rows, whole = [], {device: Sums() for device in DEVICES}
+    for device, of in tables.items():
+        for batch in BATCHES:
+            before, truth = of["fp32", batch], of["fp16", batch]
+            check(f"{device} {batch}", before, predict(program, device, "fp32", batch, before, "precision=fp32:" + DEVICES[device]))
+            told = predict(program, device, "fp32", batch, before, f"precision=fp16:{DEVICES[device]}")
+            own = Sums()
+            own.add(rules, truth, before, told)
+            whole[device].add(rules, truth, before, told)
+            more = sum(ms for name, ms in truth.items() if name not in before)
+            rows.append([DEVICES[device], batch, own.of["all"][0], *own.errors(), more])
+    return rows, whole
+
+
+def batch_rows(program, tables, rules):
+    rows, whole = [], {device: Sums() for device in DEVICES}
+    for device, of in tables.items():
+        for number_type in ("fp32", "fp16"):
+            for a, b in PAIRS:
+                before, truth = of[number_type, a], of[number_type, b]
+                told = predict(program, device, number_type, a, before, f"batch={b / a:g}x")
+                own = Sums()
+                own.add(rules, truth, before, told)
+                if b > a:
+                    whole[device].add(rules, truth, before, told)
+                rows.append([DEVICES[device], number_type, a, b, own.of["all"][0], *own.errors()])
+    return rows, whole
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+HEAD = """# Tables of a ResNet in fp32 and fp16, and by batch
+
+*Written by `validate/precision_tables.py` from tables that others measured; not by hand.*
+
+dPRO's tables (`byteps/dpro/data_20200731_resnet50` in the folder of samples) have the mean time of each TensorFlow operation of a ResNet on a GTX 1080 Ti
+and a V100, in fp32 and fp16, by batch. Above a batch of 256 they repeat one list of numbers, so that is where they end here. `tacho` does not read
+them: they have no shapes and no order. The script makes each the trace that it sums up, a kernel an operation, and has
+`tacho replay` predict another table from it. Shapes are not told: they are those of a picture of {picture} x {picture} and {channels} channels in the first stage, by which the ReLU
+moves 82 % of what the 1080 Ti's memory can. Nothing is fitted to the tables.
+
+Errors are percent of the measured time, of the operations that both tables name. *No change*: what changing nothing says. How near the same tables
+come from one device to the other is in [validation-devices.md](validation-devices.md).
+
+"""
+
+
+TAIL = """
+## What it shows
+
+Both what-ifs are worse here than changing nothing, but where kernels are long: from a batch of 128 to 256 on the GTX 1080 Ti. This model is small: on average an operation takes 16 us on the GTX 1080 Ti at a batch of 8,
+and 40 us on the V100, most of which a kernel takes whatever it computes. `precision=` knows no such time, and scales each kernel by the roofline; on the V100 it takes convolutions to be
+done by tensor cores at their peak, where the tables show them as fast as in fp32. `batch=` takes the shortest kernel of the trace for what each takes in any case, and a convolution's is
+several times that. Neither is made for kernels of this length; the notes of `batch=` say so of growing batches, those of `precision=` say what its roofline is. A recording in fp16
+(`tacho precision predict`) needs neither.
+"""
+
+
+def class_table(whole):
+    keys = sorted({key for sums in whole.values() for key in sums.of} - {"all"}) + ["all"]
+    rows = []
+    for device, sums in whole.items():
+        for key in keys:
+            if key in sums.of and sums.of[key][0] > 0:
+                rows.append([DEVICES[device], key, f"{sums.of[key][0]:.2f}", *map(devices.signed, sums.errors(key))])
+    return devices.table(["device", "class", "measured ms", "no change %", "predicted %"], rows)
+
+
+def means(rows, columns):
+    return [f"**{statistics.mean(abs(row[i]) for row in rows):.1f}**" for i in columns]
+
+
+def write_page(precision, batch, out):
+    out.write(HEAD.format(picture=PICTURE, channels=CHANNELS))
+    rows, whole = precision
+    out.write("## From fp32 to fp16: `precision=fp16`\n\n*Casts*: what the table in fp16 has beside, casts nearly all of it; the what-if says that "
+              "all is in fp16, so nothing is cast.\n\n")
+    out.write(devices.table(["device", "batch", "measured ms", "no change %", "predicted %", "casts ms"],
+                            [[*row[:2], f"{row[2]:.2f}", *map(devices.signed, row[3:5]), f"{row[5]:.2f}"] for row in rows]
+                            + [["mean of absolute", "", "", *means(rows, (3, 4)), ""]]))
+    out.write("\nBy class, over all batches:\n\n" + class_table(whole))
+    rows, whole = batch
+    out.write("\n## From batch to batch: `batch=Fx`\n\n")
+    out.write(devices.table(["device", "numbers", "from", "to", "measured ms", "no change %", "predicted %"],
+                            [[*row[:4], f"{row[4]:.2f}", *map(devices.signed, row[5:])] for row in rows]
+                            + [["mean of absolute", "", "", "", "", *means(rows, (5, 6))]]))
+    out.write("\nBy class, over the pairs whose batch grows:\n\n" + class_table(whole) + TAIL)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=os.path.join(fit.SOURCE_DIR, "build/default/bin/tacho"))
+    parser.add_argument("--output", metavar="FILE", default=OUTPUT)
+    options = parser.parse_args()
+    data = fit.data_folder()
+    if not os.path.isdir(os.path.join(data, devices.RESNET)):
+        print(f"precision_tables.py: no {devices.RESNET} in {data}", file=sys.stderr)
+        return fit.EXIT_SKIPPED
+    tables = {device: devices.read_resnet(data, device) for device in DEVICES}
+    rules = devices.read_classes()
+    precision = precision_rows(options.program, tables, rules)
+    batch = batch_rows(options.program, tables, rules)
+    with open(options.output, "w", encoding="utf-8") as file:
+        write_page(precision, batch, file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
