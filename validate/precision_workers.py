@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Are steps of unequal workers predicted, whose plans differ? Two ranks, the second with twice the samples (precision_worker_job.py).
+
+    precision_workers.py predict      record the job in fp32, bf16 and int8, and predict the plans from that; nothing else is measured
+    precision_workers.py measure      run each plan by `tacho apply`, interleaved, and once recorded, for what ranks wait
+    precision_workers.py page         docs/validation-precision-workers.md
+
+Predictions and measurements are in validate/precision_workers.json, recordings in build/precision-workers/. Predictions are committed before anything
+is measured. As in precision.py, all predictions are multiplied by one number: how long the plan in fp32 took by how long it was predicted to take.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+
+from results import describe_machine, load, replace_file
+
+SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.join(SOURCE_DIR, "validate")
+RESULTS = os.path.join(HERE, "precision_workers.json")
+PAGE = os.path.join(SOURCE_DIR, "docs", "validation-precision-workers.md")
+JOB = os.path.join(HERE, "precision_worker_job.py")
+PRECISIONS = ("fp32", "bf16", "int8")
+SEED = 16
+N_STEPS = 40
+
+
+def plans_of(names):
+    """{plan: [precision of each operation on rank 0, the same on rank 1]}"""
+    rng, n = random.Random(SEED), len(names)
+    fp32 = ["fp32"] * n
+    plans = {
+        "fp32": [fp32, fp32],
+        "int8 on both": [["int8"] * n] * 2,
+        "int8 on the slow rank": [fp32, ["int8"] * n],
+        "int8 on the fast rank": [["int8"] * n, fp32],
+        "every second in int8 on the slow rank": [fp32, ["int8" if i % 2 else "fp32" for i in range(n)]],
+        "one in bf16 on the fast rank": [["bf16" if i == n // 2 else "fp32" for i in range(n)], fp32],
+    }
+    for i in range(4):
+        plans[f"random {i}"] = [[rng.choice(("fp32", "fp32", "int8", "bf16" if rank == 0 else "int8")) for _ in names] for rank in range(2)]
+    return plans
+
+
+def plan_file(names, plan):
+    entries = [{"module": module, "kind": kind, "ordinal": ordinal, "precision": precision, "ranks": [rank, rank]}
+               for rank, precisions in enumerate(plan) for (module, kind, ordinal), precision in zip(names, precisions)]
+    return {"tacho_plan": 1, "job": {"ranks": 2, "gradients": []}, "changes": {"precision": entries}}
+
+
+class Workers:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.tacho = os.path.join(arguments.build, "bin", "tacho")
+        self.work = os.path.join(SOURCE_DIR, "build", "precision-workers")
+        os.makedirs(self.work, exist_ok=True)
+
+    def run(self, *command):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "4294967296",
+                       "MALLOC_TRIM_THRESHOLD_": "4294967296"}
+        done = subprocess.run([self.tacho, *command], env=environment, text=True, capture_output=True)
+        if done.returncode != 0:
+            sys.exit(f"precision_workers.py: tacho {' '.join(command[:4])}: {done.stderr.strip()[-600:]}")
+        return done.stdout
+
+    def recording(self, name):
+        return os.path.join(self.work, f"{name.replace(' ', '-')}.tacho")
+
+    def job(self, *before):
+        return [*before, "--", self.arguments.python, JOB, "--steps", str(N_STEPS)]
+
+    def plan_path(self, name):
+        return os.path.join(self.work, f"{name.replace(' ', '-')}.plan.json")
+
+    def predict(self):
+        for precision in PRECISIONS:
+            shutil.rmtree(self.recording(precision), ignore_errors=True)
+            self.run(*self.job("record", "-q", "-o", self.recording(precision), "--precision", precision))
+        operations = load(os.path.join(self.recording("fp32"), "precision.0.json"), None)["operations"]
+        names = [(o["module"], o["kind"], o["ordinal"]) for o in operations if o["rule"] == "chosen"]
+        rows = []
+        for name, plan in plans_of(names).items():
+            replace_file(self.plan_path(name), plan_file(names, plan))
+            told = json.loads(self.run("precision", "predict", *map(self.recording, PRECISIONS), "--plan", self.plan_path(name), "--json"))
+            rows.append({"plan": name, "step_ms": round(told["predicted_step_ms"], 4), "interval_ms": told["interval_ms"],
+                         "wait_ms": [round(row["wait_ms"], 4) for row in told["ranks"]]})
+            print(f"{name:40} {rows[-1]['step_ms']:8.2f} ms, waits {rows[-1]['wait_ms']}", flush=True)
+        replace_file(RESULTS, {"predictions": rows, "measured": [], "waits": {}})
+
+    def measure(self):
+        data = load(RESULTS, None)
+        data["machine"] = describe_machine(self.arguments.python)
+        names = [row["plan"] for row in data["predictions"]]
+        for i in range(self.arguments.rounds):
+            for name in random.Random(i).sample(names, len(names)):
+                ranks = json.loads(self.run(*self.job("apply", "-q", self.plan_path(name))))
+                data["measured"].append({"plan": name, "step_ms": round(statistics.mean(map(statistics.median, ranks)) / 1e6, 4)})
+                replace_file(RESULTS, data)
+        for name in names:
+            shutil.rmtree(self.recording("plan " + name), ignore_errors=True)
+            self.run(*self.job("apply", "-q", self.plan_path(name), "--", self.tacho, "record", "-q", "-o", self.recording("plan " + name)))
+            rows = json.loads(self.run("report", self.recording("plan " + name), "--view", "straggler", "--json"))
+            data["waits"][name] = [row["waited_ms"] for row in sorted(rows, key=lambda row: row["rank"])]
+            replace_file(RESULTS, data)
+
+    def page(self):
+        data = load(RESULTS, None)
+        truth = {row["plan"]: statistics.median(r["step_ms"] for r in data["measured"] if r["plan"] == row["plan"])
+                 for row in data["predictions"]}
+        speed = truth["fp32"] / data["predictions"][0]["step_ms"]
+        lines, errors, sums = [], [], []
+        for row in data["predictions"]:
+            name = row["plan"]
+            error = 100 * (row["step_ms"] * speed / truth[name] - 1)
+            told, waited = sum(row["wait_ms"]) * speed, sum(data["waits"][name])
+            if name != "fp32":
+                errors.append(abs(error))
+            sums.append((told, waited))
+            lines.append(f"| {name} | {truth[name]:.2f} | {row['step_ms'] * speed:.2f} | {error:+.1f} | {waited:.2f} | {told:.2f} | "
+                         f"{100 * (told / waited - 1):+.1f} |")
+        whole = 100 * (sum(a for a, _ in sums) / sum(b for _, b in sums) - 1)
+        machine = data["machine"]
+        with open(PAGE, "w", encoding="utf-8") as file:
+            file.write(HEAD.format(rounds=len(data["measured"]) // len(lines), processor=machine["processor"], torch=machine["torch"],
+                                   speed=100 * (speed - 1), lines="\n".join(lines), mean=statistics.mean(errors), worst=max(errors), whole=whole))
+
+
+HEAD = """# How near predictions of unequal workers come
+
+*Written by `validate/precision_workers.py page` from what it measured; not by hand.*
+
+Two ranks on a core each ({processor}, PyTorch {torch}, gloo) train with DistributedDataParallel, the second with twice the samples. From one recording each in fp32,
+bf16 and int8, plans that differ between the ranks were predicted; then each was run by `tacho apply`, {rounds} times, interleaved. *Measured* is the median
+of the runs' medians. All predictions are multiplied by one number ({speed:+.1f} %), by which fp32 is right. *Waited* is the sum over both ranks of
+what they waited in collectives for the other one, in one recording of the plan.
+
+| plan | measured, ms | predicted, ms | error, % | waited, ms | predicted, ms | error, % |
+|---|---|---|---|---|---|---|
+{lines}
+
+Mean error of the step {mean:.1f} %, worst {worst:.1f} %; of all waits together {whole:+.1f} %. To pass: mean <= 5, waits <= 15.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog=__doc__.split("\n", 2)[2])
+    parser.add_argument("what", choices=["predict", "measure", "page"])
+    parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
+    parser.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    getattr(Workers(arguments), arguments.what)()
+
+
+if __name__ == "__main__":
+    main()
