@@ -5,8 +5,8 @@
     precision_workers.py measure      run each plan by `tacho apply`, interleaved, and once recorded, for what ranks wait
     precision_workers.py page         docs/validation-precision-workers.md
 
-Predictions and measurements are in validate/precision_workers.json, recordings in build/precision-workers/. Predictions are committed before anything
-is measured. As in precision.py, all predictions are multiplied by one number: how long the plan in fp32 took by how long it was predicted to take.
+Predictions and measurements are in validate/precision_workers.json, recordings in build/precision-workers/. Commit the predictions before anything
+is measured. A machine that does nothing else is needed: beside other work, int8 took twice as long in one recording as in the next. Five minutes. As in precision.py, all predictions are multiplied by one number: how long the plan in fp32 took by how long it was predicted to take.
 """
 
 import argparse
@@ -137,7 +137,7 @@ HEAD = """# How near predictions of unequal workers come
 Two ranks on a core each ({processor}, PyTorch {torch}, gloo) train with DistributedDataParallel, the second with twice the samples. From one recording each in fp32,
 bf16 and int8, plans that differ between the ranks were predicted; then each was run by `tacho apply`, {rounds} times, interleaved. *Measured* is the median
 of the runs' medians. All predictions are multiplied by one number ({speed:+.1f} %), by which fp32 is right. *Waited* is the sum over both ranks of
-what they waited in collectives for the other one, in one recording of the plan.
+what they waited in collectives for the other one, in one recording of the plan (`tacho report --view straggler`).
 
 | plan | measured, ms | predicted, ms | error, % | waited, ms | predicted, ms | error, % |
 |---|---|---|---|---|---|---|
