@@ -33,7 +33,7 @@ typedef struct {
 	/* A row an operation: "operation", "module", "kind", "ordinal", "rule", "precision", "reference_ms", "predicted_ms", "cast_ms",
 	 * "is_estimated". */
 	TachoTable *operations;
-	/* A row a rank: "rank", "wait_ms" (at collectives until the last rank has come, of a step), "precisions" (how many operations in each). */
+	/* A row a rank: "rank", "wait_ms" (at collectives until the last rank has come, of a step; moments in several count once), "precisions" (how many operations in each). */
 	TachoTable *ranks;
 	/* A row a recording: "run", "precision", "recorded_step_ms", "found_pct", "time_pct", "speed". */
 	TachoTable *runs;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/interval_set.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
 #include "edit/change_internal.h"
@@ -310,11 +311,26 @@ static void find_interval(const struct planner *planner, const TachoReplay *repl
 	prediction->interval_ns[1] = prediction->step_ns + sqrt(square);
 }
 
-/* When each rank came to each collective: [transfer * n_ranks + rank], G_MININT64: it did not; the caller's. Hops are of their whole. */
+/* When each QUEUE node's collective was queued: [node]; G_MININT64: nothing tells. The caller's. */
+static gint64 *find_queued(const TachoGraph *graph, const TachoReplay *replay)
+{
+	gint64 *queued = g_new(gint64, MAX(graph->nodes->len, 1u));
+
+	for (guint32 i = 0; i < graph->nodes->len; i++)
+		queued[i] = G_MININT64;
+	FOR_EACH(const struct graph_edge, edge, graph->edges)
+		if (edge->kind == TACHO_EDGE_QUEUE)
+			queued[edge->to] =
+				MAX(queued[edge->to], tacho_replay_end_ns(replay, edge->from));
+	return queued;
+}
+
+/* When each rank came to each collective: [transfer * n_ranks + rank], G_MININT64: it did not. Hops are of their whole. The caller's. */
 static gint64 *find_arrivals(const TachoGraph *graph, const TachoReplay *replay)
 {
 	guint32 n_ranks = graph->timeline->ranks->len;
 	g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+	g_autofree gint64 *queued = find_queued(graph, replay);
 	gsize n = (gsize)graph->transfers->len * n_ranks;
 	gint64 *arrivals = g_new(gint64, MAX(n, 1u));
 
@@ -326,35 +342,48 @@ static gint64 *find_arrivals(const TachoGraph *graph, const TachoReplay *replay)
 	FOR_EACH(const struct graph_edge, edge, graph->edges) {
 		const struct graph_node *from = graph_node_at(graph, edge->from);
 		guint32 rank = graph_lane_at(graph, from->lane)->rank_index;
-		gpointer number =
-			from->kind == TACHO_NODE_QUEUE && edge->kind == TACHO_EDGE_TRANSFER
-				? g_hash_table_lookup(numbers, GUINT_TO_POINTER(edge->to))
-				: NULL;
+		guint32 number = edge->kind == TACHO_EDGE_TRANSFER && from->kind == TACHO_NODE_QUEUE
+					 ? GPOINTER_TO_UINT(g_hash_table_lookup(
+						   numbers, GUINT_TO_POINTER(edge->to)))
+					 : 0;
 
-		if (number && rank < n_ranks)
-			arrivals[(gsize)(GPOINTER_TO_UINT(number) - 1) * n_ranks + rank] =
-				tacho_replay_end_ns(replay, edge->from);
+		if (number == 0 || rank >= n_ranks)
+			continue;
+		/* a stream takes a collective up when it comes to it; a thread waits in it from when it is queued */
+		arrivals[(gsize)(number - 1) * n_ranks + rank] =
+			graph_transfer_at(graph, number - 1)->is_device ||
+					queued[edge->from] == G_MININT64
+				? tacho_replay_end_ns(replay, edge->from)
+				: queued[edge->from];
 	}
 	return arrivals;
 }
 
-/* Each rank waits at a collective from when it comes until the last one does. */
+/* Each rank waits at a collective from when it comes until the last one does; a moment counts once, as in analyze/late_ranks.c. */
 static void find_waits(const struct planner *planner, const TachoReplay *replay)
 {
 	const TachoGraph *graph = planner->graph;
 	guint32 n_ranks = graph->timeline->ranks->len;
 	g_autofree gint64 *arrivals = find_arrivals(graph, replay);
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const gint64 *own = &arrivals[(gsize)i * n_ranks];
-		gint64 last_ns = G_MININT64;
+	for (guint32 rank = 0; rank < n_ranks; rank++) {
+		struct interval_set waits;
 
-		for (guint32 rank = 0; rank < n_ranks; rank++)
-			last_ns = MAX(last_ns, own[rank]);
-		for (guint32 rank = 0; rank < n_ranks; rank++)
+		interval_set_init(&waits);
+		for (guint32 i = 0; i < graph->transfers->len; i++) {
+			const gint64 *own = &arrivals[(gsize)i * n_ranks];
+			gint64 last_ns = own[rank];
+
+			for (guint32 other = 0; other < n_ranks; other++)
+				last_ns = MAX(last_ns, own[other]);
 			if (own[rank] != G_MININT64)
-				planner->prediction->wait_ns[rank] +=
-					(gdouble)(last_ns - own[rank]) / MAX(graph->steps->len, 1u);
+				interval_set_add(&waits, own[rank], last_ns);
+		}
+		interval_set_normalize(&waits);
+		planner->prediction->wait_ns[rank] =
+			(gdouble)interval_set_measure(&waits, G_MININT64 / 2, G_MAXINT64 / 2) /
+			MAX(graph->steps->len, 1u);
+		interval_set_release(&waits);
 	}
 }
 

@@ -27,7 +27,8 @@ struct plan_prediction {
 		recorded_peak_bytes; /* of the fullest memory of a rank; -1: no memory was recorded */
 	gdouble *operation_ns;	     /* [operation], both passes, without casts at its borders */
 	gdouble *cast_ns;	     /* [operation] that reads, both passes */
-	gdouble *wait_ns;	     /* [rank]: at collectives until the last has come, of a step */
+	gdouble *
+		wait_ns; /* [rank]: at collectives until the last has come, of a step; moments in several count once */
 	guint n_other_widths; /* collectives whose gradients have another width than recorded, in all steps */
 };
 
