@@ -363,21 +363,24 @@ static gint64 *find_arrivals(const TachoGraph *graph, const TachoReplay *replay)
 static void find_waits(const struct planner *planner, const TachoReplay *replay)
 {
 	const TachoGraph *graph = planner->graph;
-	guint32 n_ranks = graph->timeline->ranks->len;
+	guint32 n_ranks = graph->timeline->ranks->len, n = graph->transfers->len;
 	g_autofree gint64 *arrivals = find_arrivals(graph, replay);
+	g_autofree gint64 *last_ns = g_new(gint64, MAX(n, 1u));
 
+	for (guint32 i = 0; i < n; i++) {
+		last_ns[i] = G_MININT64;
+		for (guint32 rank = 0; rank < n_ranks; rank++)
+			last_ns[i] = MAX(last_ns[i], arrivals[(gsize)i * n_ranks + rank]);
+	}
 	for (guint32 rank = 0; rank < n_ranks; rank++) {
 		struct interval_set waits;
 
 		interval_set_init(&waits);
-		for (guint32 i = 0; i < graph->transfers->len; i++) {
-			const gint64 *own = &arrivals[(gsize)i * n_ranks];
-			gint64 last_ns = own[rank];
+		for (guint32 i = 0; i < n; i++) {
+			gint64 own_ns = arrivals[(gsize)i * n_ranks + rank];
 
-			for (guint32 other = 0; other < n_ranks; other++)
-				last_ns = MAX(last_ns, own[other]);
-			if (own[rank] != G_MININT64)
-				interval_set_add(&waits, own[rank], last_ns);
+			if (own_ns != G_MININT64)
+				interval_set_add(&waits, own_ns, last_ns[i]);
 		}
 		interval_set_normalize(&waits);
 		planner->prediction->wait_ns[rank] =
