@@ -97,6 +97,12 @@ bench-job: ## what recording costs a job, beside torch.profiler and py-spy, for 
 	@tools/make-frameworks.sh build/frameworks py-spy torch-2.13
 	@bench/job_cost.py --minutes $(MINUTES) --python $(or $(PYTHON),build/frameworks/torch-2.13/bin/python) --write docs/performance.md
 
+bench-probes: ## what each probe costs its workload, in pairs with and without it, for MINUTES (60), on a machine that does nothing else
+	@tools/install-packages.sh build job test
+	@tools/build.sh default
+	@tools/make-onnxruntime.sh || true
+	@bench/probes.py --minutes $(MINUTES)
+
 validate: ## measure training between two hosts, predict it, write docs/validation.md (root, most of an hour)
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -153,5 +159,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks check-onnxruntime frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job conformance soak \
+.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks check-onnxruntime frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job bench-probes conformance soak \
 	validate validate-cost validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

@@ -54,6 +54,7 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--model", default="cnn")
     parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--probes", default="all")
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -73,7 +74,7 @@ def start_rank(arguments, folder, is_recorded, rank, port):
                "--steps", str(arguments.steps), "--batch", str(arguments.batch)]
     if is_recorded:
         command = [os.path.join(arguments.build, "bin", "tacho"), "record", "--quiet", "--force",
-                   "-o", os.path.join(folder, f"rank{rank}.tacho"), "--"] + command
+                   "--probes", arguments.probes, "-o", os.path.join(folder, f"rank{rank}.tacho"), "--"] + command
     environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(arguments.ranks),
                        LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
                        OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../support/paced.h"
+
 static int rank, size;
 
 static void must(int is_right, const char *what)
@@ -228,6 +230,21 @@ static void errors(void)
 	must(status != MPI_SUCCESS, "operation");
 }
 
+/* A message of 8 KiB to a neighbour and one from it in each round. */
+static void paced(void)
+{
+	double out[1024] = { 0 }, in[1024];
+	double begin_s = paced_now_s();
+
+	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+		paced_work();
+		MPI_Sendrecv(out, 1024, MPI_DOUBLE, rank ^ 1, 0, in, 1024, MPI_DOUBLE, rank ^ 1, 0,
+			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	if (rank == 0)
+		paced_tell(begin_s, PACED_ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -236,7 +253,8 @@ int main(int argc, char **argv)
 	} cases[] = { { "ring", ring },		{ "tags", tags },
 		      { "late", late },		{ "collectives", collectives },
 		      { "requests", requests }, { "beside", beside },
-		      { "errors", errors },	{ "steps", steps } };
+		      { "errors", errors },	{ "steps", steps },
+		      { "paced", paced } };
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tiny_onnx.py FILE [N]: write an ONNX model: input "x" of N (2) rows of 3 floats, "y" = Relu(x W + b), by the fields of onnx.proto."""
+"""tiny_onnx.py FILE [N [LAYERS]]: write an ONNX model: input "x" of N (2) rows of 3 floats, "y" = Relu(x W + b), as often as there are
+layers (1), by the fields of onnx.proto."""
 
 import struct
 import sys
@@ -40,12 +41,21 @@ def tensor(field, name, dims):
     return block(field, block(1, name) + block(2, block(1, number(1, FLOAT) + block(2, shape))))
 
 
-def model(rows):
-    graph = b"".join(
+def layer(index, n_layers):
+    """Nodes with the layer's number in their names, but those of a model of one."""
+    mark = "" if n_layers == 1 else str(index)
+    source = "x" if index == 0 else "clipped%d" % (index - 1)
+    output = "y" if index == n_layers - 1 else "clipped%d" % index
+    return (
+        node("MatMul", "multiply" + mark, [source, "W"], "product" + mark)
+        + node("Add", "shift" + mark, ["product" + mark, "b"], "sum" + mark)
+        + node("Relu", "clip" + mark, ["sum" + mark], output)
+    )
+
+
+def model(rows, n_layers):
+    graph = b"".join(layer(index, n_layers) for index in range(n_layers)) + b"".join(
         [
-            node("MatMul", "multiply", ["x", "W"], "product"),
-            node("Add", "shift", ["product", "b"], "sum"),
-            node("Relu", "clip", ["sum"], "y"),
             block(2, "tiny"),
             weights("W", [3, 3], [1, 0, 0, 0, 1, 0, 0, 0, 1]),
             weights("b", [3], [1, 1, 1]),
@@ -58,5 +68,6 @@ def model(rows):
 
 
 if __name__ == "__main__":
+    sizes = [int(word) for word in sys.argv[2:]]
     with open(sys.argv[1], "wb") as file:
-        file.write(model(int(sys.argv[2]) if len(sys.argv) > 2 else 2))
+        file.write(model(*(sizes + [2, 1][len(sizes) :])))

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../support/paced.h"
 #include "itt/itt_abi.h"
 
 static struct itt_domain *(*domain_create)(const char *);
@@ -76,6 +77,24 @@ static void work(void)
 	nanosleep(&pause, NULL);
 }
 
+/* A task in each round. Without a collector a program would call nothing. */
+static int paced(void)
+{
+	struct itt_domain *domain = domain_create ? domain_create("paced") : NULL;
+	struct itt_string *name = domain ? string_handle_create("round") : NULL;
+	double begin_s = paced_now_s();
+
+	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+		if (domain)
+			task_begin(domain, no_id, no_id, name);
+		paced_work();
+		if (domain)
+			task_end(domain);
+	}
+	paced_tell(begin_s, PACED_ROUNDS);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *collector = getenv("INTEL_LIBITTNOTIFY64");
@@ -89,6 +108,11 @@ int main(int argc, char **argv)
 
 	if (library)
 		init = (void (*)(struct itt_global *, int))dlsym(library, "__itt_api_init");
+	if (argc > 1 && strcmp(argv[1], "paced") == 0) {
+		if (init)
+			init(&global, -1);
+		return paced();
+	}
 	if (!init) {
 		puts("no collector");
 		return 0;

@@ -1,6 +1,6 @@
 /* malloc_calls: a program that allocates in all ways, and says on stdout what it saw: the same with and without a recording.
  *
- *     malloc_calls WAY      ways (each function once), threads, fork, fail, bench N
+ *     malloc_calls WAY      ways (each function once), threads, fork, fail, bench N, paced
  *
  * `ways` prints the address of each block of 100,000 bytes and more on stderr, as "+ ADDRESS BYTES" and "- ADDRESS". */
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../../support/paced.h"
 
 enum { LARGE = 100000, N_THREADS = 8, ROUNDS = 2000 };
 
@@ -162,6 +164,20 @@ static int bench(unsigned long rounds)
 	return 0;
 }
 
+/* A block of 16 KiB in each round. */
+static int paced(void)
+{
+	double begin_s = paced_now_s();
+
+	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+		kept = malloc(16384);
+		paced_work();
+		free(kept);
+	}
+	paced_tell(begin_s, PACED_ROUNDS);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "ways";
@@ -172,6 +188,8 @@ int main(int argc, char **argv)
 		return call_in_children();
 	if (strcmp(way, "fail") == 0)
 		return fail();
+	if (strcmp(way, "paced") == 0)
+		return paced();
 	if (strcmp(way, "bench") == 0)
 		return bench(argc > 2 ? strtoul(argv[2], NULL, 10) : 10000000);
 	return call_all();

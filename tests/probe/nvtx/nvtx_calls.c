@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/paced.h"
 #include "nvtx/nvtx_abi.h"
 
 static nvtx_function *core[16], *core2[16];
@@ -126,15 +127,37 @@ static void call_domains(void)
 	pop(&event);
 }
 
+/* A range in each round. Without a tool a program would call nothing. */
+static void paced(void)
+{
+	int (*push)(const char *) = (int (*)(const char *))core[NVTX_RANGE_PUSH_A];
+	int (*pop)(void) = (int (*)(void))core[NVTX_RANGE_POP];
+	double begin_s = paced_now_s();
+
+	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+		if (push)
+			push("round");
+		paced_work();
+		if (pop)
+			pop();
+	}
+	paced_tell(begin_s, PACED_ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *injection = getenv("NVTX_INJECTION64_PATH");
 	void *library = injection ? dlopen(injection, RTLD_LAZY) : NULL;
 	int (*initialize)(nvtx_get_table *) = NULL;
 
-	(void)argv;
 	if (library)
 		initialize = (int (*)(nvtx_get_table *))dlsym(library, "InitializeInjectionNvtx2");
+	if (argc > 1 && strcmp(argv[1], "paced") == 0) {
+		if (initialize)
+			initialize(get_table);
+		paced();
+		return 0;
+	}
 	if (!initialize) {
 		puts("no tool");
 		return 0;

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../support/paced.h"
+
 #define N_ITEMS 65536
 #define BYTES	(N_ITEMS * sizeof(float))
 
@@ -377,6 +379,25 @@ static int endless(void)
 	return 0;
 }
 
+/* A kernel in each round, waited for. */
+static int paced(void)
+{
+	cl_command_queue queue = make_queue(0);
+	cl_kernel kernel = make_scale(make_buffer());
+	const size_t global = N_ITEMS;
+	const unsigned int n_rounds = PACED_ROUNDS / 10;
+	double begin_s = 0;
+
+	for (unsigned int i = 0; i < n_rounds + 100; i++) {
+		if (i == 100) /* warm now */
+			begin_s = paced_now_s();
+		clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+		clFinish(queue);
+	}
+	paced_tell(begin_s, n_rounds);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -385,7 +406,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "profiled", profiled }, { "unprofiled", unprofiled },	  { "threads", threads },
 		{ "failing", failing },	  { "user_events", user_events }, { "commands", commands },
-		{ "endless", endless },
+		{ "endless", endless },	  { "paced", paced },
 	};
 
 	open_device();
