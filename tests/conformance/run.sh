@@ -18,6 +18,7 @@ source=$TACHO_SOURCE_DIR/tests
 $cc -O1 -D_GNU_SOURCE "$source/job/guest_job.c" -o "$work/guest" -lpthread || exit 1
 $cc -O1 -D_GNU_SOURCE "$source/job/filter_job.c" -o "$work/filter" -lpthread || exit 1
 export GUEST=$work/guest FILTER=$work/filter STACK=$TACHO_BUILD_DIR/tests/stack_use
+export TESTS=$TACHO_BUILD_DIR/tests JOBS=$source/job ONNX=$TACHO_SOURCE_DIR/build/onnxruntime
 export LC_ALL=C.UTF-8 HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 ulimit -c 0
 
@@ -66,21 +67,22 @@ steady() {
 same=0 different=0
 absent=() unsteady=() once=()
 while IFS='|' read -r name speed needed command; do
-	name=$(echo $name) speed=$(echo $speed)
+	name=$(echo $name)
+	read -r speed probes <<<"$speed"
 	[ -n "$name" ] && [ "${name#\#}" = "$name" ] || continue
 	[ "$which" = all ] || [ "$which" = "$speed" ] || continue
 	echo "$name" | grep -qE "$pattern" || continue
 	for program in $needed; do
-		command -v $program >/dev/null || { absent+=("$name"); continue 2; }
+		command -v "$(eval "echo $program")" >/dev/null || { absent+=("$name"); continue 2; }
 	done
 	do_it plain
 	rm -rf "$work/run"
-	do_it recorded "$TACHO" record -q -o "$work/run" --
+	do_it recorded "$TACHO" record -q --probes "all${probes/#+/,}" -o "$work/run" --
 	difference=$(differs plain recorded)
 	if [ -n "$difference" ]; then
 		first=$difference
 		steady || { unsteady+=("$name"); continue; }
-		do_it recorded "$TACHO" record -q --force -o "$work/run" --
+		do_it recorded "$TACHO" record -q --force --probes "all${probes/#+/,}" -o "$work/run" --
 		difference=$(differs plain recorded)
 		[ -n "$difference" ] || once+=("$name: ${first//$'\n'/ }")
 	fi
