@@ -106,6 +106,21 @@ fi
 kill -TERM $pid 2>/dev/null
 wait $pid 2>/dev/null
 
+# all in one program, which the sanitizers see where they are built in
+for way in runs more later threads fork leave own; do
+	for nodes in 0 1; do
+		rm -rf whole own_*.json
+		mkdir whole
+		# the job leaves sessions behind in some ways
+		TACHO_RUN_DIR=$PWD/whole TACHO_ONNX_NODES=$nodes ASAN_OPTIONS=detect_leaks=0 "${job}_whole" "$library" $way >out 2>err ||
+			wrong "whole, $way: ended with $?"
+		"$job" "$library" $way | cmp -s - out || wrong "whole, $way: the program said other things"
+		[ ! -s err ] || wrong "whole, $way: $(head -20 err)"
+		"$TACHO" query --format csv whole "select count(*) > 0 from slice where name like 'onnxruntime: %' and dur >= 0" | grep -qx 1 ||
+			wrong "whole, $way: nothing was recorded"
+	done
+done
+
 # --- on the real library
 python3 "$TACHO_SOURCE_DIR/tests/job/tiny_onnx.py" tiny.onnx || wrong "no model"
 library=$(find "$real/node/node_modules/onnxruntime-node/bin" -path '*/linux/x64/*' -name 'libonnxruntime.so.1*' 2>/dev/null | sort | head -1)

@@ -404,9 +404,10 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} cases[] = {
-		{ "profiled", profiled }, { "unprofiled", unprofiled },	  { "threads", threads },
-		{ "failing", failing },	  { "user_events", user_events }, { "commands", commands },
-		{ "endless", endless },	  { "paced", paced },
+		{ "profiled", profiled },	{ "unprofiled", unprofiled },
+		{ "threads", threads },		{ "failing", failing },
+		{ "user_events", user_events }, { "commands", commands },
+		{ "endless", endless },		{ "paced", paced },
 	};
 
 	open_device();
