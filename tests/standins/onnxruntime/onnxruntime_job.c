@@ -325,8 +325,11 @@ static void speed(void)
 	end_session(session);
 }
 
-/* In a program that has the probe inside: then by that, as in one that is linked with the library. */
-const struct base *OrtGetApiBase(void) __attribute__((weak));
+#ifdef PROBE_INSIDE /* by that, as in a program that is linked with the library */
+const struct base *OrtGetApiBase(void);
+#else
+#define OrtGetApiBase NULL
+#endif
 
 static void load(const char *path)
 {
