@@ -28,6 +28,7 @@ JITTER = 0.02  # of a rank's own time, as a share
 NAMED_AFTER = 15  # of 17 steps, as docs/live.md has it
 STILL_S = 4  # without a step, and ten of them
 KEPT_STEPS = 20
+FILE_BYTES = 4 << 20  # of a thread: what is older goes by the file
 
 JOBS = {  # step s, events a rank and step
     "large model, 2 s steps": (2.0, 120_000),
@@ -130,7 +131,7 @@ def main():
                 "written, a host": f"{size(rate * RANKS_A_HOST)}/s",
                 f"kept, a host: the last {KEPT_STEPS} steps": size(n_events * RECORD_BYTES * RANKS_A_HOST * KEPT_STEPS),
                 "kept, a host: with two files a thread, four threads a rank": size(
-                    n_events * RECORD_BYTES * RANKS_A_HOST * KEPT_STEPS + RANKS_A_HOST * 4 * 2 * (1 << 20)),
+                    n_events * RECORD_BYTES * RANKS_A_HOST * KEPT_STEPS + RANKS_A_HOST * 4 * 2 * FILE_BYTES),
                 "all of an hour, all hosts (not kept)": size(rate * n_ranks * 3600),
                 "sent, a host to its relay": f"{size(host_rows)}/s",
                 "received, a relay": f"{size(host_rows * HOSTS_A_RACK)}/s",

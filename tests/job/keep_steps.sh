@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 }
 END
 value() { "$TACHO" query --format csv "$1" "$2" | tail -1; }
-# check RUN STEPS KEPT: the newest KEPT of the job's STEPS are whole, and so few of the older that files of a MiB explain them
+# check RUN STEPS KEPT: the newest KEPT of the job's STEPS are whole, and so few of the older that files of 4 MiB explain them
 check()
 {
 	local n_whole n_all
@@ -36,8 +36,8 @@ check()
 	n_all=$(value "$1" "SELECT count(*) FROM slice WHERE name = 'part'")
 	[ "$n_whole" -ge $(($3 - 1)) ] || { echo "$1: only $n_whole whole steps are there"; return 1; }
 	[ "$n_all" -ge $(($3 * 400)) ] || { echo "$1: only $n_all ranges are there"; return 1; }
-	# 40 bytes each, five files of a MiB at the most: two in use, one not known to be full, two removed by the next look
-	[ "$n_all" -le $(($3 * 400 + 8 * 26214)) ] || { echo "$1: $n_all ranges are there"; return 1; }
+	# 32 bytes each; two files of 4 MiB are in use, one is not known to be full, one holds the oldest that is kept
+	[ "$n_all" -le $(($3 * 400 + 4 * 131072)) ] || { echo "$1: $n_all ranges are there"; return 1; }
 }
 
 "$TACHO" record -q --probes none --keep-last 50steps -o fifty.tacho -- ./job 2500 6000
