@@ -35,8 +35,9 @@
 #define COST_FACTOR    100
 #define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
 #define MAX_PAUSE_NS   (4 * NS_PER_S)
-#define STILL_NS       NS_PER_S /* without any record: then it is looked what is open */
-#define MAX_DOING      400	/* bytes of what a rank does */
+#define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
+#define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
+#define MAX_DOING      400	       /* bytes of what a rank does */
 
 struct _TachoFollow {
 	gchar **paths;
@@ -295,6 +296,18 @@ static void note_steps(TachoFollow *follow)
 		}
 }
 
+/* Of a process of another host nobody here sees whether it goes on, but by its records. */
+static TachoEnd end_of(const TachoTimeline *timeline, const TachoProcess *process)
+{
+	gint64 last_unix_ns = timeline->origin_unix_ns + process->end_ns;
+
+	if (process->end == TACHO_END_UNKNOWN &&
+	    strcmp(tacho_timeline_string(timeline, process->host), g_get_host_name()) != 0 &&
+	    g_get_real_time() * 1000 - last_unix_ns < ELSEWHERE_NS)
+		return TACHO_END_RUNNING;
+	return process->end;
+}
+
 static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
 {
 	FOR_EACH_AT(const TachoRank, row, i, timeline->ranks) {
@@ -306,7 +319,7 @@ static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
 		rank->host = g_strdup(tacho_timeline_string(timeline, process->host));
 		rank->doing = tell_doing(timeline, row->main_process);
 		rank->pid = process->pid;
-		rank->end = process->end;
+		rank->end = end_of(timeline, process);
 		rank->exit_status = process->exit_status;
 		rank->last_unix_ns = timeline->origin_unix_ns + process->end_ns;
 	}
@@ -560,7 +573,7 @@ static gboolean is_recorded(const TachoFollow *follow)
 static gboolean has_running(const TachoTimeline *timeline)
 {
 	FOR_EACH(const TachoProcess, process, timeline->processes)
-		if (process->end == TACHO_END_RUNNING)
+		if (end_of(timeline, process) == TACHO_END_RUNNING)
 			return TRUE;
 	return FALSE;
 }

@@ -149,6 +149,7 @@ static const gchar *tell_rank_state(const TachoLiveRank *rank)
 		[TACHO_END_UNKNOWN] = "gone",
 		[TACHO_END_EXITED] = "exited",
 		[TACHO_END_KILLED] = "killed",
+		[TACHO_END_STOPPED] = "unrecorded",
 	};
 
 	if (rank->end == TACHO_END_RUNNING)

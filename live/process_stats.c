@@ -102,7 +102,8 @@ static gdouble delayed_share(ProcessStats *stats, guint32 pid)
 void process_stats_look(ProcessStats *stats, GArray *ranks)
 {
 	FOR_EACH(TachoLiveRank, rank, ranks) {
-		gboolean is_here = rank->end == TACHO_END_RUNNING;
+		gboolean is_here = rank->end == TACHO_END_RUNNING &&
+				   g_strcmp0(rank->host, g_get_host_name()) == 0;
 
 		rank->anonymous_bytes = is_here ? anonymous_bytes(rank->pid) : -1;
 		rank->delayed_share = is_here ? delayed_share(stats, rank->pid) : NAN;

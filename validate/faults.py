@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import hosts
@@ -80,7 +81,9 @@ class Job:
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": folder, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
     def command(self):
-        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault]
+        # what shares a core with a rank doubles its arithmetic, so that has to be most of a step
+        busy = ["--compute-ms", "16", "--sleep-ms", "2"] if self.is_pinned else []
+        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault, *busy]
 
     def start(self, command, **options):
         with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
@@ -147,7 +150,7 @@ class Job:
         for _, pid in self.traces():
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    if b"fault_job.py" in file.read() :
+                    if b"fault_job.py" in file.read():
                         pids.append(pid)
             except (FileNotFoundError, ProcessLookupError):
                 pass
@@ -287,8 +290,15 @@ def serve(job):
             break
     else:
         raise TrialError("tacho serve tells no port")
-    with urllib.request.urlopen(f"http://127.0.0.1:{ports[-1]}/api/jobs", timeout=10) as answer:
-        return server, len(json.load(answer)) > 0
+    for _ in range(20):  # the first look may take a while: 503 until then
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{ports[-1]}/api/jobs", timeout=10) as answer:
+                return server, len(json.load(answer)) > 0
+        except urllib.error.HTTPError as error:
+            if error.code != 503:
+                raise
+        time.sleep(0.5)
+    return server, False
 
 
 def try_kill(arguments, part, folder):
@@ -317,7 +327,8 @@ def try_kill(arguments, part, folder):
                 row["record_ends"] = False
             time.sleep(2)
             watch.look()
-            row["named"] = any(finding["kind"] == "rank_gone" for finding in watch.findings)
+            if part == "rank":  # where all are killed, the job is over, and nobody is left who waits
+                row["named"] = any(finding["kind"] == "rank_gone" for finding in watch.findings)
             watch.end()
         row["can_be_read"] = can_be_read(job)
         return row

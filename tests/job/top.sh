@@ -62,7 +62,7 @@ $tmux send-keys -t top y
 shown "goes on unrecorded|not permitted|may not"
 if grep "goes on unrecorded" screen >/dev/null; then
 	for pid in $ranks; do kill -0 "$pid"; done
-	sleep 2 # until it is seen
+	shown "^ *1 +[0-9]+ +.*unrecorded"
 	$tmux send-keys -t top a
 	shown "^Record again .*job.tacho\?"
 	$tmux send-keys -t top y
