@@ -2,11 +2,14 @@
  * `top` is left. */
 #include "top_action.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+#define PATIENCE_S 20
 
 /* The main process of a rank that is there on this host, and is recorded or not; 0: there is none. */
 static guint32 find_process(const TachoJob *job, gboolean is_recorded)
@@ -60,21 +63,41 @@ static gchar *stop(const gchar *pid)
 	return last_line(said);
 }
 
+/* The first line that comes, or NULL where none does for so long. */
+static gchar *first_line(int fd)
+{
+	struct pollfd waited = { .fd = fd, .events = POLLIN };
+	g_autoptr(GString) line = g_string_new(NULL);
+	gint64 until_us = g_get_monotonic_time() + PATIENCE_S * G_USEC_PER_SEC;
+	gchar byte;
+
+	while (poll(&waited, 1, (int)MAX((until_us - g_get_monotonic_time()) / 1000, 0)) > 0 &&
+	       read(fd, &byte, 1) == 1) {
+		if (byte == '\n')
+			return g_string_free(g_steal_pointer(&line), FALSE);
+		g_string_append_c(line, byte);
+	}
+	return NULL;
+}
+
 /* It lasts until somebody stops it: nobody waits for it here, so that its run is one of the registry's. */
 static gchar *start(const gchar *pid)
 {
 	g_autofree gchar *tacho = program();
-	const gchar *const arguments[] = { tacho, "attach", "--job", "--quiet", pid, NULL };
+	const gchar *const arguments[] = { tacho, "attach", "--job", pid, NULL };
 	g_autoptr(GError) error = NULL;
+	gchar *said;
+	int fd;
 
-	if (!g_spawn_async(NULL, (gchar **)arguments, NULL,
-			   G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, be_usual, NULL,
-			   NULL, &error))
+	if (!g_spawn_async_with_pipes(NULL, (gchar **)arguments, NULL, G_SPAWN_STDOUT_TO_DEV_NULL,
+				      be_usual, NULL, NULL, NULL, NULL, &fd, &error))
 		return g_strdup(error->message);
-	return g_strdup_printf(
-		"Process %s and its job are recorded again, into a run of their own; where "
-		"none appears, 'tacho attach --job %s' says why.",
-		pid, pid);
+	said = first_line(fd);
+	close(fd);
+	return said ? said
+		    : g_strdup_printf("'tacho attach --job %s' says nothing for %d s: it may still "
+				      "begin to record.",
+				      pid, PATIENCE_S);
 }
 
 gchar *top_action(const TachoJob *job, TachoTopAction action)

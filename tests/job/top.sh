@@ -66,9 +66,9 @@ if grep "goes on unrecorded" screen >/dev/null; then
 	$tmux send-keys -t top a
 	shown "^Record again .*job.tacho\?"
 	$tmux send-keys -t top y
-	shown "are recorded again"
+	shown "^tacho: recording process [0-9]+ into ddp_train-"
 	for ((i = 0; i < 300 && $(ls -d ddp_train-*.tacho/*/metadata 2>/dev/null | wc -l) < 2; i++)); do sleep 0.1; done
-	again=$(ls -d ddp_train-*.tacho)
+	again=$(ls -d ddp_train-*.tacho) || { echo "there is no run"; ls -la; exit 1; }
 	[ "$(ls -d "$again"/*/metadata | wc -l)" -ge 2 ] || { echo "it is not recorded again"; ls -la; exit 1; }
 	sleep 1
 	"$TACHO" stop -q --job "$(echo "$ranks" | head -1)"
