@@ -61,21 +61,22 @@ static struct part *part_new(const gchar *path, const gchar *name)
 	g_autofree gchar *file = g_build_filename(path, TRACE_RUN_FILE, NULL);
 	g_autoptr(GKeyFile) facts = g_key_file_new();
 	g_autofree gchar *host = NULL;
-	gint64 start_unix_ns;
+	gint64 start_unix_ns, end_unix_ns;
 	struct part *part;
 
 	if (!g_key_file_load_from_file(facts, file, G_KEY_FILE_NONE, NULL))
 		return NULL;
 	host = g_key_file_get_string(facts, "run", "host", NULL);
 	start_unix_ns = g_key_file_get_int64(facts, "run", "start_unix_ns", NULL);
-	if (!host || !start_unix_ns)
+	end_unix_ns = g_key_file_get_int64(facts, "run", "end_unix_ns", NULL);
+	if (!host || start_unix_ns <= 0 || end_unix_ns < 0)
 		return NULL;
 	part = g_new0(struct part, 1);
 	part->path = g_strdup(path);
 	part->name = g_strdup(name);
 	part->host = g_steal_pointer(&host);
 	part->start_unix_ns = start_unix_ns;
-	part->end_unix_ns = g_key_file_get_int64(facts, "run", "end_unix_ns", NULL);
+	part->end_unix_ns = end_unix_ns;
 	return part;
 }
 
