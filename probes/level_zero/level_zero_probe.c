@@ -11,6 +11,7 @@
 
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_ddi.h>
+#include <level_zero/layers/zel_tracing_register_cb.h>
 
 #include "common/probe.h"
 #include "common/watch.h"

@@ -13,14 +13,14 @@ failed=0
 wrong() { echo "$*"; failed=1; }
 ask() { "$TACHO" query --format csv run "$1" | tail -n +2; }
 score() { "$TACHO" info run --json | grep -o '"score":[0-9]*' | head -1 | cut -d: -f2; }
-lost() { "$TACHO" info run --json | grep -o '"dropped_events":[0-9]*' | cut -d: -f2; }
+lost() { "$TACHO" info run --json | grep -o '"dropped_events":[0-9]*' | head -1 | cut -d: -f2; }
 kernels() { ask "select count(*) from slice s join gpu_track t on t.id = s.track_id where s.category = 'kernel'"; }
 # record FAULTS SCENARIO [N]
 record() {
 	local faults=$1
 	shift
 	rm -f truth
-	STANDIN_FAULTS=$faults STANDIN_TRUTH=$work/truth "$TACHO" record -q --probes all,level_zero --force -o run -- "$job" "$@" >out 2>err
+	STANDIN_FAULTS=$faults STANDIN_TRUTH=$work/truth timeout 60 "$TACHO" record -q --probes all,level_zero --force -o run -- "$job" "$@" >out 2>err
 	[ "$(cat out)" = done ] || wrong "'$faults' $*: $(cat out err)"
 }
 quiet() { [ ! -s err ] || wrong "$1: $(cat err)"; }
@@ -89,7 +89,7 @@ same reuse
 [ "$(kernels),$(lost)" = 20,0 ] || wrong "reuse: $(kernels) kernels, $(lost) lost"
 record "" overwrite
 [ "$(ask "select count(*), min(abs(dur - 10000) <= 120) from slice s join gpu_track t on t.id = s.track_id"),$(lost)" = 2,1,2 ] ||
-	wrong "overwrite: $(ask "select name, dur from slice s join gpu_track t on t.id = s.track_id"), $(lost) lost"
+	wrong "overwrite: $(ask "select s.name, s.dur from slice s join gpu_track t on t.id = s.track_id"), $(lost) lost"
 record "" flight 3
 same flight
 record "" threads 50
@@ -98,12 +98,15 @@ same threads
 [ "$(kernels)" = 400 ] || wrong "threads: $(kernels) kernels"
 
 # what goes wrong
-for fault in late zero never jump; do
+for fault in late zero never; do
 	record $fault train 40
 	same $fault
 	[ "$(lost)" != 0 ] && "$TACHO" info run | grep -q "lost records" || wrong "$fault: nothing is counted as lost"
 	[ "$(score)" -lt 100 ] || wrong "$fault: trust is $(score)"
 done
+# the clock is read again where a time cannot be, so that the times behind the jump are right
+record jump train 40
+same jump
 record zero,fails train 40
 same "zero,fails"
 [ "$(ask "select count(*) from slice where name like 'Level Zero failed%'")" != 0 ] || [ "$(ask "select count(*) from instant where name like 'Level Zero failed%'" 2>/dev/null)" != 0 ] ||
@@ -126,7 +129,7 @@ for fault in "" late zero never jump fails noclock noevents; do
 	for scenario in train twice reuse overwrite flight threads; do
 		rm -rf whole
 		mkdir whole
-		STANDIN_FAULTS=$fault ZE_ENABLE_TRACING_LAYER=1 TACHO_RUN_DIR=whole ASAN_OPTIONS=detect_leaks=0 "${job}_whole" $scenario 5 >out 2>err ||
+		STANDIN_FAULTS=$fault ZE_ENABLE_TRACING_LAYER=1 TACHO_RUN_DIR=whole ASAN_OPTIONS=detect_leaks=0 timeout 60 "${job}_whole" $scenario 5 >out 2>err ||
 			wrong "whole, '$fault' $scenario: ended with $?"
 		[ "$(cat out)" = done ] || wrong "whole, '$fault' $scenario: $(head -20 out err)"
 		! grep -q 'ERROR:\|WARNING:\|runtime error' err || wrong "whole, '$fault' $scenario: $(head -30 err)"
