@@ -63,6 +63,7 @@ struct tacho_stream {
 };
 
 TACHO_THREAD_LOCAL struct tacho_writer tacho_writer;
+TACHO_THREAD_LOCAL struct tacho_device_call tacho_device_call;
 bool tacho_clock_is_tsc;
 
 /* Until there is a page, and where nothing is to be recorded, the process is this one. Its

@@ -175,10 +175,11 @@ static hsa_status_t our_hsa_amd_memory_async_copy(void *target, hsa_agent_t targ
 						  size_t bytes, uint32_t n,
 						  const hsa_signal_t *waited, hsa_signal_t signal)
 {
-	uint64_t correlation = __atomic_add_fetch(&n_correlations, 1, __ATOMIC_RELAXED) << 1;
-	struct record_slice *slice = begin("hsa_amd_memory_async_copy", correlation);
+	uint64_t own = __atomic_add_fetch(&n_correlations, 1, __ATOMIC_RELAXED) << 1;
+	uint64_t above = tacho_device_call.correlation;
+	struct record_slice *slice = begin("hsa_amd_memory_async_copy", above ? 0 : own);
 	hsa_status_t status = hsa_copy_follow(target, target_agent, source, source_agent, bytes, n,
-					      waited, signal, slice ? correlation : 0);
+					      waited, signal, !slice ? 0 : above ? above : own);
 
 	tacho_slice_finish(slice);
 	return status;

@@ -75,13 +75,16 @@ void hsa_kernel_name(uint64_t object, hsa_executable_symbol_t symbol)
 	pthread_mutex_unlock(&naming);
 }
 
-static uint32_t kernel_class(uint64_t object)
+/* `launched`: what a runtime above says that it has launched. */
+static uint32_t kernel_class(uint64_t object, uint32_t launched)
 {
 	unsigned at = kernel_place(object);
 	char name[32];
 
 	if (at < N_KERNELS && __atomic_load_n(&kernels[at].object, __ATOMIC_ACQUIRE) == object)
 		return kernels[at].class_id;
+	if (launched)
+		return launched;
 	snprintf(name, sizeof(name), "kernel 0x%llx", (unsigned long long)object);
 	return tacho_class(TRACE_KIND_DEVICE_KERNEL, name, strlen(name));
 }
@@ -109,6 +112,7 @@ static struct work {
 	hsa_agent_t agent;
 	struct queue *queue; /* NULL: a copy */
 	uint64_t object, bytes, correlation, queued_ticks;
+	uint32_t kernel_class; /* where the object has no name; 0: not known */
 	int device, peer;
 	enum trace_direction direction;
 	struct tacho_launch launch;
@@ -185,7 +189,7 @@ static void tell(const struct work *work, uint64_t begin_ns, uint64_t end_ns)
 								: TRACE_NO_QUEUE };
 
 	if (work->kind == WORK_KERNEL)
-		tacho_device_kernel(kernel_class(work->object), &activity, &work->launch);
+		tacho_device_kernel(kernel_class(work->object, work->kernel_class), &activity, &work->launch);
 	else if (work->kind == WORK_BARRIER)
 		tacho_device_wait(region_class(TRACE_KIND_DEVICE_WAIT, NULL, "barrier"), &activity,
 				  0, 0);
@@ -319,7 +323,10 @@ static struct work *follow(struct queue *queue, union packet *packet)
 	work->agent = queue->agent;
 	work->device = queue->device;
 	work->queued_ticks = tacho_ticks();
-	work->correlation = __atomic_add_fetch(&n_dispatches, 1, __ATOMIC_RELAXED) << 1 | 1;
+	work->kernel_class = tacho_device_call.kernel_class;
+	work->correlation = tacho_device_call.correlation;
+	if (!work->correlation)
+		work->correlation = __atomic_add_fetch(&n_dispatches, 1, __ATOMIC_RELAXED) << 1 | 1;
 	return work;
 }
 
@@ -350,7 +357,7 @@ static void submitted(const void *packets, uint64_t n, uint64_t index, void *que
 							       work->kind == WORK_KERNEL
 								       ? "hsa kernel dispatch"
 								       : "hsa barrier"),
-						  work->correlation);
+						  tacho_device_call.correlation ? 0 : work->correlation);
 			tacho_slice_finish(slice);
 			tell_depth(queue, __atomic_add_fetch(&queue->depth, 1, __ATOMIC_RELAXED));
 			if (!is_ready(work)) {
