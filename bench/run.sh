@@ -21,6 +21,7 @@ run() {
 echo "$(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), load $(cut -d' ' -f1 /proc/loadavg)"
 echo
 run "one record (target: 30 ns)" "$source_dir/bench/record.sh" "$build_dir"
+run "a call of HIP and of Level Zero, on stand-ins (target: 30 ns a hook)" "$source_dir/bench/device_calls.sh" "$build_dir"
 if [ -x "$source_dir/bench/torch_op.sh" ]; then
 	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
 fi

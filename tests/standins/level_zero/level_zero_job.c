@@ -7,7 +7,8 @@
  *     overwrite  one event for two kernels of a list; and reset between two by the device
  *     flight     lists, queues and the context are destroyed while kernels run
  *     threads    four threads, each with a list of its own
- *     idle       N calls of functions that do nothing, for what a call costs: prints nanoseconds a call */
+ *     idle       N calls of a function that does nothing, for what a call costs: prints nanoseconds a call; with EMPTY_TRACER=1 behind callbacks that do nothing
+ *     append     the same of kernels put into a list, of which each gets an event where somebody follows them */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/ze_api.h>
 
 #define FUNCTIONS(FUNCTION)                                                                        \
@@ -357,19 +359,46 @@ static double seconds(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void idle(int n)
+static void ZE_APICALL nothing(ze_command_list_close_params_t *params, ze_result_t result,
+			       void *data, void **own)
+{
+	(void)params, (void)result, (void)data, (void)own;
+}
+
+static void trace_emptily(void)
+{
+	static char data;
+	const zel_tracer_desc_t wanted = { .stype = ZEL_STRUCTURE_TYPE_TRACER_EXP_DESC,
+					   .pUserData = &data };
+	zel_core_callbacks_t callbacks = { .CommandList.pfnCloseCb = nothing };
+	zel_tracer_handle_t tracer;
+
+	if (zelTracerCreate(&wanted, &tracer) != ZE_RESULT_SUCCESS)
+		return;
+	zelTracerSetPrologues(tracer, &callbacks);
+	zelTracerSetEpilogues(tracer, &callbacks);
+	zelTracerSetEnabled(tracer, true);
+}
+
+static void cost(int n, bool is_append)
 {
 	ze_command_list_handle_t list = new_list();
-	double began = seconds(), least = 1e9;
+	double began, least = 1e9;
 
+	if (getenv("EMPTY_TRACER"))
+		trace_emptily();
 	for (int round = 0; round < 9; round++) {
+		ze.zeCommandListReset(list);
 		began = seconds();
 		for (int i = 0; i < n; i++)
-			ze.zeCommandListClose(list);
+			if (is_append)
+				ze.zeCommandListAppendLaunchKernel(list, gemm, &groups, NULL, 0, NULL);
+			else
+				ze.zeCommandListClose(list);
 		if (seconds() - began < least)
 			least = seconds() - began;
 	}
-	fprintf(stderr, "call %.1f\n", 1e9 * least / n);
+	fprintf(stderr, "%.1f\n", 1e9 * least / n);
 	ze.zeCommandListDestroy(list);
 }
 
@@ -393,8 +422,8 @@ int main(int argc, char **argv)
 		flight(n);
 	else if (strcmp(scenario, "threads") == 0)
 		threads(n);
-	else if (strcmp(scenario, "idle") == 0)
-		idle(n);
+	else if (strcmp(scenario, "idle") == 0 || strcmp(scenario, "append") == 0)
+		cost(n, *scenario == 'a');
 	end();
 	puts("done");
 	return 0;

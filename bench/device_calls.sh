@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# device_calls.sh [BUILD_DIR]: what a call of an accelerator's library costs, recorded and not, on stand-ins (tests/standins) that do nothing: nanoseconds, the
+# least of 9 rounds in each of 5 processes, their median. Level Zero also with its tracing layer alone, and with a tool there that does nothing.
+set -u
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+build_dir=$(realpath "${1:-${TACHO_BUILD_DIR:-$source_dir/build/default}}")
+standins=$build_dir/tests/standins
+[ -x "$standins/hip_job" ] || [ -x "$standins/level_zero_job" ] || { echo "built without the headers of HSA and Level Zero"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+# figure NAME COMMAND...: the median of what five runs say on stderr
+figure() {
+	local name=$1
+	shift
+	for _ in 1 2 3 4 5; do "$@" 2>&1 >/dev/null | tail -1; done | sort -n | sed -n "3s/.*/$(printf '%-55s' "$name")& ns/p"
+}
+record() { local probe=$1; shift; "$build_dir/bin/tacho" record -q --probes "$probe" --force -o run -- "$@"; }
+if [ -x "$standins/hip_job" ]; then
+	figure "HIP: a call" "$standins/hip_job" cost 100000
+	figure "HIP: a call, recorded" record hip "$standins/hip_job" cost 100000
+fi
+if [ -x "$standins/level_zero_job" ]; then
+	export ZE_ENABLE_ALT_DRIVERS=$standins/level_zero/libstandin_level_zero.so
+	for call in idle append; do
+		figure "Level Zero: a call ($call)" "$standins/level_zero_job" $call 10000
+		figure "Level Zero: a call ($call), tracing layer" env ZE_ENABLE_TRACING_LAYER=1 "$standins/level_zero_job" $call 10000
+		[ $call = append ] ||
+			figure "Level Zero: a call ($call), layer and empty callbacks" env EMPTY_TRACER=1 ZE_ENABLE_TRACING_LAYER=1 "$standins/level_zero_job" $call 10000
+		figure "Level Zero: a call ($call), recorded" record level_zero "$standins/level_zero_job" $call 10000
+	done
+fi
