@@ -28,7 +28,7 @@ quiet() { [ ! -s err ] || wrong "$1: $(cat err)"; }
 cat >compare.py <<'END_PYTHON'
 """compare.py LOST: what the device did is in the run, as the driver had it, but LOST pieces of work."""
 import bisect, csv, os, statistics, subprocess, sys
-out = subprocess.run([os.environ["TACHO"], "query", "run", "--format", "csv", "select s.ts, s.dur, s.category, c.ts as call_ts from slice s "
+out = subprocess.run([os.environ["TACHO"], "query", "run", "--format", "csv", "select s.ts, s.dur, s.name, s.category, c.ts as call_ts from slice s "
                       "join gpu_track t on t.id = s.track_id left join slice c on c.id = s.launch_id order by s.ts"], check=True, capture_output=True, text=True).stdout
 found = list(csv.DictReader(out.splitlines()))
 words = {"kernel": "kernel", "copy": "memcpy", "fill": "memset", "barrier": "sync"}
@@ -53,6 +53,8 @@ else:
 for row in found:
     if not row["call_ts"] or int(row["call_ts"]) > int(row["ts"]) + 2000:
         sys.exit(f"{row} has no call, or is before it")
+    if row["category"] == "kernel" and abs(int(row["dur"]) - int(row["name"].split("_")[1])) > 120:
+        sys.exit(f"{row} has another kernel's time")
 END_PYTHON
 same() { /usr/bin/python3 compare.py "$(lost)" || wrong "$1: not what the device did"; }
 
@@ -88,6 +90,7 @@ quiet reuse
 same reuse
 [ "$(kernels),$(lost)" = 20,0 ] || wrong "reuse: $(kernels) kernels, $(lost) lost"
 record "" overwrite
+same overwrite
 [ "$(ask "select count(*), min(abs(dur - 10000) <= 120) from slice s join gpu_track t on t.id = s.track_id"),$(lost)" = 2,1,2 ] ||
 	wrong "overwrite: $(ask "select s.name, s.dur from slice s join gpu_track t on t.id = s.track_id"), $(lost) lost"
 record "" flight 3

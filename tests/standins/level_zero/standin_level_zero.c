@@ -1,6 +1,6 @@
 /* standin_level_zero: a driver of Level Zero for the real loader (ZE_ENABLE_ALT_DRIVERS): two devices that do nothing but take time. A kernel takes
  * as many nanoseconds as its name ends in, a copy one a byte, a fill half of it, a barrier 500. The timer has 19.2 MHz, 36 bits, and times of kernels 32, which
- * begin again 50 ms after the start. STANDIN_TRUTH names a file that gets a line for each thing that a device did, "KIND START END", in nanoseconds of
+ * begin again 2 ms after the start. STANDIN_TRUTH names a file that gets a line for each thing that a device did, "KIND START END", in nanoseconds of
  * CLOCK_MONOTONIC. STANDIN_FAULTS is a list of what goes wrong:
  *
  *     late       times are there 20 ms after the event is signalled
@@ -116,7 +116,7 @@ static uint64_t timer_at(uint64_t ns)
 
 	if (has_fault("jump") && n_kernels > 50)
 		since += UINT64_C(5000000000);
-	return (UINT64_C(5) << TIME_BITS) - HZ / 20 +
+	return (UINT64_C(5) << TIME_BITS) - HZ / 500 +
 	       (uint64_t)((unsigned __int128)since * HZ / 1000000000u);
 }
 
