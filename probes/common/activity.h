@@ -80,7 +80,7 @@ static inline uint64_t tacho_ticks_at(const struct tacho_clock_pair *pair, uint6
 /* The call of a runtime that the thread is in, for the probe of one that lies below: what devices do for it belongs to that call. */
 struct tacho_device_call {
 	uint64_t correlation;  /* 0: none */
-	uint32_t kernel_class; /* of the kernel that it launches, of kind DEVICE_KERNEL; 0: none, or not known */
+	uint32_t kernel_class; /* of the kernel that it launches; 0: none, or not known */
 };
 
 extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_device_call tacho_device_call

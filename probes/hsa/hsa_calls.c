@@ -177,9 +177,10 @@ static hsa_status_t our_hsa_amd_memory_async_copy(void *target, hsa_agent_t targ
 {
 	uint64_t own = __atomic_add_fetch(&n_correlations, 1, __ATOMIC_RELAXED) << 1;
 	uint64_t above = tacho_device_call.correlation;
+	uint64_t correlation = above ? above : own;
 	struct record_slice *slice = begin("hsa_amd_memory_async_copy", above ? 0 : own);
 	hsa_status_t status = hsa_copy_follow(target, target_agent, source, source_agent, bytes, n,
-					      waited, signal, !slice ? 0 : above ? above : own);
+					      waited, signal, slice ? correlation : 0);
 
 	tacho_slice_finish(slice);
 	return status;

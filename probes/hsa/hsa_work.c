@@ -189,7 +189,8 @@ static void tell(const struct work *work, uint64_t begin_ns, uint64_t end_ns)
 								: TRACE_NO_QUEUE };
 
 	if (work->kind == WORK_KERNEL)
-		tacho_device_kernel(kernel_class(work->object, work->kernel_class), &activity, &work->launch);
+		tacho_device_kernel(kernel_class(work->object, work->kernel_class), &activity,
+				    &work->launch);
 	else if (work->kind == WORK_BARRIER)
 		tacho_device_wait(region_class(TRACE_KIND_DEVICE_WAIT, NULL, "barrier"), &activity,
 				  0, 0);
@@ -353,11 +354,11 @@ static void submitted(const void *packets, uint64_t n, uint64_t index, void *que
 
 			if (!work)
 				continue;
-			slice = tacho_slice_begin(region_class(TRACE_KIND_RUNTIME, NULL,
-							       work->kind == WORK_KERNEL
-								       ? "hsa kernel dispatch"
+			slice = tacho_slice_begin(
+				region_class(TRACE_KIND_RUNTIME, NULL,
+					     work->kind == WORK_KERNEL ? "hsa kernel dispatch"
 								       : "hsa barrier"),
-						  tacho_device_call.correlation ? 0 : work->correlation);
+				tacho_device_call.correlation ? 0 : work->correlation);
 			tacho_slice_finish(slice);
 			tell_depth(queue, __atomic_add_fetch(&queue->depth, 1, __ATOMIC_RELAXED));
 			if (!is_ready(work)) {

@@ -86,8 +86,8 @@ static void call_begin(enum call_id id, uint64_t correlation)
 	current.id = id;
 	current.list = NULL;
 	current.correlation = correlation;
-	current.slice = tacho_is_recording_all() ? tacho_slice_begin(call_class(id), correlation)
-						 : NULL;
+	current.slice =
+		tacho_is_recording_all() ? tacho_slice_begin(call_class(id), correlation) : NULL;
 }
 
 static void call_end(ze_result_t result)

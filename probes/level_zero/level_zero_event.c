@@ -79,11 +79,10 @@ void level_zero_event_gone(ze_event_handle_t handle)
 
 static bool add_pool(struct level_zero_context *context)
 {
-	const ze_event_pool_desc_t wanted = {
-		.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
-		.flags = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
-		.count = N_POOL
-	};
+	const ze_event_pool_desc_t wanted = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+					      .flags = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP |
+						       ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+					      .count = N_POOL };
 	struct own_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)

@@ -53,8 +53,8 @@ static bool trace(void *layer)
 	static char ours;
 	const zel_tracer_desc_t wanted = { .stype = ZEL_STRUCTURE_TYPE_TRACER_EXP_DESC,
 					   .pUserData = &ours };
-	zel_pfnGetTracerApiProcAddrTable_t get = (zel_pfnGetTracerApiProcAddrTable_t)dlsym(
-		layer, "zelGetTracerApiProcAddrTable");
+	zel_pfnGetTracerApiProcAddrTable_t get =
+		(zel_pfnGetTracerApiProcAddrTable_t)dlsym(layer, "zelGetTracerApiProcAddrTable");
 	zel_tracer_dditable_t table = { 0 };
 	zel_tracer_handle_t tracer;
 
@@ -76,8 +76,10 @@ static void layer_appeared(const char *path, uintptr_t base_address)
 	if (!layer || __atomic_exchange_n(&is_tracing, true, __ATOMIC_RELAXED))
 		return;
 	if (!find_target() || !trace(layer)) {
-		tacho_unseen(UNSEEN, "Level Zero is not recorded: its tracing layer, %s, is not as expected",
-			     path);
+		tacho_unseen(
+			UNSEEN,
+			"Level Zero is not recorded: its tracing layer, %s, is not as expected",
+			path);
 		return;
 	}
 	pthread_atfork(NULL, NULL, level_zero_calls_after_fork);

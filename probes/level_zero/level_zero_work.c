@@ -236,8 +236,8 @@ static void measure(uint64_t ticks)
 	sum += ticks;
 	if (++n_told < N_MEASURED)
 		return;
-	picoseconds = (uint64_t)(((unsigned __int128)sum * 1000 << 40) / tacho_clock_scale) /
-		      N_MEASURED;
+	picoseconds =
+		(uint64_t)(((unsigned __int128)sum * 1000 << 40) / tacho_clock_scale) / N_MEASURED;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		tacho_cost(kinds[i], "level_zero", picoseconds);
 }
@@ -386,8 +386,8 @@ void level_zero_work_finish(ze_context_handle_t context)
 struct level_zero_event *level_zero_list_event(struct level_zero_list *list,
 					       ze_event_handle_t theirs)
 {
-	struct level_zero_event *event = theirs ? level_zero_event_of(theirs)
-						: level_zero_event_take(list->context);
+	struct level_zero_event *event =
+		theirs ? level_zero_event_of(theirs) : level_zero_event_take(list->context);
 
 	if (!event || !event->has_times) {
 		tacho_unseen("Level Zero commands",

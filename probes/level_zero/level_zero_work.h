@@ -20,7 +20,7 @@
 
 struct level_zero_command {
 	enum trace_kind kind; /* of a device's record */
-	uint32_t class_id; /* 0: nothing is told of it, but its event is another one behind it */
+	uint32_t class_id;    /* 0: nothing is told of it, but its event is another one behind it */
 	uint64_t bytes;
 	enum trace_direction direction;
 	int32_t peer;

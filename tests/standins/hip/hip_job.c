@@ -18,7 +18,8 @@ static const dim3 grid = { 16, 1, 1 }, block = { 128, 1, 1 };
 
 static __attribute__((constructor)) void register_kernels(void)
 {
-	__hipRegisterFunction(NULL, &gemm, NULL, "Cijk_Ailk_Bljk_SB", 0, NULL, NULL, NULL, NULL, NULL);
+	__hipRegisterFunction(NULL, &gemm, NULL, "Cijk_Ailk_Bljk_SB", 0, NULL, NULL, NULL, NULL,
+			      NULL);
 	__hipRegisterFunction(NULL, &add, NULL, "_Z3addPf", 0, NULL, NULL, NULL, NULL, NULL);
 }
 

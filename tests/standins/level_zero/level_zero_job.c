@@ -224,7 +224,8 @@ static void train(int n)
 		ze.zeMemAllocHost(context, &on_host, sizeof(data), 64, &host);
 		ze.zeMemAllocShared(context, &on_device, &on_host, sizeof(data), 64, devices[0],
 				    &shared);
-		ze.zeCommandListAppendMemoryCopy(immediate, device, data, sizeof(data), NULL, 0, NULL);
+		ze.zeCommandListAppendMemoryCopy(immediate, device, data, sizeof(data), NULL, 0,
+						 NULL);
 		ze.zeCommandListAppendMemoryCopy(list, other, device, 8192, NULL, 0, NULL);
 		launch(list, gemm, NULL);
 		launch(list, add, NULL);
@@ -392,7 +393,8 @@ static void cost(int n, bool is_append)
 		began = seconds();
 		for (int i = 0; i < n; i++)
 			if (is_append)
-				ze.zeCommandListAppendLaunchKernel(list, gemm, &groups, NULL, 0, NULL);
+				ze.zeCommandListAppendLaunchKernel(list, gemm, &groups, NULL, 0,
+								   NULL);
 			else
 				ze.zeCommandListClose(list);
 		if (seconds() - began < least)

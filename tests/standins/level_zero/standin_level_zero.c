@@ -136,8 +136,7 @@ static void truth(const char *kind, uint64_t start, uint64_t end)
 static void set_event(ze_event_handle_t event, struct signal signal)
 {
 	if (event->n == N_SIGNALS)
-		memmove(event->signals, event->signals + 1,
-			--event->n * sizeof(*event->signals));
+		memmove(event->signals, event->signals + 1, --event->n * sizeof(*event->signals));
 	event->signals[event->n++] = signal;
 }
 
@@ -187,8 +186,7 @@ static ze_result_t append(ze_command_list_handle_t list, enum kind kind, uint64_
 	} else if (list->is_immediate) {
 		run(&list->queue, &command);
 	} else {
-		list->commands =
-			realloc(list->commands, (list->n + 1) * sizeof(*list->commands));
+		list->commands = realloc(list->commands, (list->n + 1) * sizeof(*list->commands));
 		list->commands[list->n++] = command;
 	}
 	pthread_mutex_unlock(&lock);
@@ -382,7 +380,8 @@ static ze_result_t append_reset(ze_command_list_handle_t list, ze_event_handle_t
 }
 
 static ze_result_t pool_create(ze_context_handle_t context, const ze_event_pool_desc_t *wanted,
-			       uint32_t n, ze_device_handle_t *handles, ze_event_pool_handle_t *pool)
+			       uint32_t n, ze_device_handle_t *handles,
+			       ze_event_pool_handle_t *pool)
 {
 	bool has_times = wanted->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
 
@@ -522,10 +521,9 @@ static ze_result_t allocate(size_t size, ze_memory_type_t type, ze_device_handle
 {
 	struct block *block = calloc(1, sizeof(*block));
 
-	*block = (struct block){ .address = calloc(1, size),
-				 .size = size,
-				 .type = type,
-				 .device = device };
+	*block = (struct block){
+		.address = calloc(1, size), .size = size, .type = type, .device = device
+	};
 	*address = block->address;
 	pthread_mutex_lock(&lock);
 	block->next = blocks;
@@ -598,8 +596,8 @@ static ze_result_t mem_properties(ze_context_handle_t context, const void *addre
 /* --- the tables ------------------------------------------------------------------------------- */
 
 #define TABLE(prefix, name, type, ...)                                                             \
-	__attribute__((visibility("default"))) ze_result_t prefix##Get##name##ProcAddrTable(       \
-		ze_api_version_t version, type *table)                                             \
+	__attribute__((visibility("default")))                                                     \
+	ze_result_t prefix##Get##name##ProcAddrTable(ze_api_version_t version, type *table)        \
 	{                                                                                          \
 		(void)version;                                                                     \
 		*table = (type){ __VA_ARGS__ };                                                    \
@@ -609,7 +607,8 @@ TABLE(ze, Global, ze_global_dditable_t, .pfnInit = init)
 TABLE(ze, Driver, ze_driver_dditable_t, .pfnGet = driver_get)
 TABLE(ze, Device, ze_device_dditable_t, .pfnGet = device_get,
       .pfnGetProperties = device_get_properties, .pfnGetGlobalTimestamps = device_get_timestamps)
-TABLE(ze, Context, ze_context_dditable_t, .pfnCreate = context_create, .pfnDestroy = context_destroy)
+TABLE(ze, Context, ze_context_dditable_t, .pfnCreate = context_create,
+      .pfnDestroy = context_destroy)
 TABLE(ze, CommandQueue, ze_command_queue_dditable_t, .pfnCreate = queue_create,
       .pfnDestroy = queue_destroy, .pfnExecuteCommandLists = queue_execute,
       .pfnSynchronize = queue_synchronize)
