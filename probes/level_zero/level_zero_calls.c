@@ -65,9 +65,10 @@ static TACHO_THREAD_LOCAL struct call current __attribute__((tls_model("initial-
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* The program's call, and not one of the probe's. */
 static bool is_ours(void)
 {
-	return !tacho_writer.is_inside && tacho_is_alive();
+	return !tacho_writer.is_inside;
 }
 
 static uint32_t call_class(enum call_id id)
@@ -86,8 +87,9 @@ static void call_begin(enum call_id id, uint64_t correlation)
 	current.id = id;
 	current.list = NULL;
 	current.correlation = correlation;
-	current.slice =
-		tacho_is_recording_all() ? tacho_slice_begin(call_class(id), correlation) : NULL;
+	current.slice = tacho_is_alive() && tacho_is_recording_all()
+				? tacho_slice_begin(call_class(id), correlation)
+				: NULL;
 }
 
 static void call_end(ze_result_t result)

@@ -202,7 +202,7 @@ static void count_work(struct offload *offload, const TachoTrack *track, guint32
 	gboolean is_copy = copy_rate_of(timeline, slice, &rate);
 	guint kind = is_copy ? WORK_COPIES + rate.kind
 		     : timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE ? WORK_COLLECTIVE
-									       : WORK_KERNEL;
+									      : WORK_KERNEL;
 	struct group *group = find_group(offload, track, kind, is_copy ? size_of(rate.bytes) : 0);
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 
@@ -261,10 +261,10 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	tacho_table_row(table);
 	table_rank(table, timeline, tacho_timeline_process(timeline, group->process)->rank_index);
 	tacho_table_text(table, device);
-	tacho_table_text(table, group->kind == WORK_KERNEL	? "kernel"
-				: group->kind == WORK_COLLECTIVE ? "collective"
-								 : copy_kind_name(group->kind -
-										  WORK_COPIES));
+	tacho_table_text(table, group->kind == WORK_KERNEL ? "kernel"
+				: group->kind == WORK_COLLECTIVE
+					? "collective"
+					: copy_kind_name(group->kind - WORK_COPIES));
 	tacho_table_text(table, sizes[group->size].name);
 	tacho_table_integer(table, group->count);
 	if (group->bytes > 0 && group->bytes < 0x1p63)

@@ -15,17 +15,18 @@ static void expect_row(const TachoTable *table, guint row, const gchar *kind, co
 
 /* The kernel is launched in 4 ms, waits for 6, takes 20, and is seen 15 ms later, when the wait ends that began while it ran. Of the copies two are small; the last is seen by
  * nobody. */
-static const gchar text[] = "rank 0 thread 1 main\n"
-			    "  runtime cudaLaunchKernel 0..4\n"
-			    "  runtime first 5..6\n"
-			    "  runtime cudaStreamSynchronize 20..45\n"
-			    "  runtime second 50..53\n"
-			    "  runtime third 60..61\n"
-			    "  stream 7\n"
-			    "  kernel a 10..30 launch=cudaLaunchKernel\n"
-			    "  memcpy \"Memcpy HtoD (Pinned -> Device)\" 30..31 bytes=4096 launch=first\n"
-			    "  memcpy \"Memcpy HtoD (Pinned -> Device)\" 55..58 bytes=1000 launch=second\n"
-			    "  memcpy \"Memcpy HtoD (Pinned -> Device)\" 61..71 bytes=50000000 launch=third\n";
+static const gchar text[] =
+	"rank 0 thread 1 main\n"
+	"  runtime cudaLaunchKernel 0..4\n"
+	"  runtime first 5..6\n"
+	"  runtime cudaStreamSynchronize 20..45\n"
+	"  runtime second 50..53\n"
+	"  runtime third 60..61\n"
+	"  stream 7\n"
+	"  kernel a 10..30 launch=cudaLaunchKernel\n"
+	"  memcpy \"Memcpy HtoD (Pinned -> Device)\" 30..31 bytes=4096 launch=first\n"
+	"  memcpy \"Memcpy HtoD (Pinned -> Device)\" 55..58 bytes=1000 launch=second\n"
+	"  memcpy \"Memcpy HtoD (Pinned -> Device)\" 61..71 bytes=50000000 launch=third\n";
 
 static void test_offload(void)
 {
