@@ -218,6 +218,11 @@ static const char kind_declarations[] =
 	"struct transfer { uint64_t duration; uint64_t bytes; uint64_t group; uint32_t end_tid; "
 	"uint32_t n_inputs; int32_t peer; int32_t tag; uint32_t way; uint32_t reserved; } "
 	"align(64);\n"
+	"struct request { uint64_t duration; uint64_t sent_bytes; uint64_t received_bytes; "
+	"uint64_t sent_after_ns; uint64_t received_after_ns; uint32_t n_sent; uint32_t n_received; "
+	"uint32_t side; uint32_t status; uint32_t n_others; uint16_t local_port; "
+	"uint16_t peer_port; uint8_t local_address[16]; uint8_t peer_address[16]; "
+	"uint32_t sort; uint32_t reserved; } align(64);\n"
 	"struct graph_node { uint64_t node; uint64_t original; } align(64);\n";
 
 static void append_preamble(struct text *text)

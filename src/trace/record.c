@@ -104,6 +104,13 @@ static const gchar *find_transfer_fault(const struct record_transfer *transfer)
 		       : NULL;
 }
 
+static const gchar *find_request_fault(const struct record_request *request)
+{
+	return request->sort != TRACE_REQUEST_SORT || request->side >= TRACE_N_SIDES
+		       ? "is a request of no known side"
+		       : NULL;
+}
+
 static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_OP] = sizeof(struct record_op),
 	[TRACE_KIND_ANNOTATION] = sizeof(struct record_slice),
@@ -138,6 +145,7 @@ static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_SPAN] = sizeof(struct record_slice),
 	[TRACE_KIND_GRAPH_NODE] = sizeof(struct record_graph_node),
 	[TRACE_KIND_TRANSFER] = sizeof(struct record_transfer),
+	[TRACE_KIND_REQUEST] = sizeof(struct record_request),
 };
 
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes)
@@ -156,6 +164,8 @@ const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize s
 					 collective->n_inputs);
 	case TRACE_KIND_TRANSFER:
 		return find_transfer_fault(record);
+	case TRACE_KIND_REQUEST:
+		return find_request_fault(record);
 	case TRACE_KIND_OUTPUTS:
 		return find_tensor_fault(record, size_bytes, sizeof(*outputs), outputs->n_outputs);
 	case TRACE_KIND_KERNEL:

@@ -38,6 +38,8 @@ static inline guint8 slice_kind(guint8 trace_kind)
 		return TACHO_SLICE_ANNOTATION;
 	case TRACE_KIND_TRANSFER:
 		return TACHO_SLICE_COLLECTIVE;
+	case TRACE_KIND_REQUEST:
+		return TACHO_SLICE_EVENT;
 	default:
 		return trace_kind;
 	}
@@ -204,7 +206,7 @@ static inline guint8 op_flags(guint32 flags)
 static inline gboolean is_queued(guint8 trace_kind)
 {
 	return trace_kind == TRACE_KIND_COLLECTIVE || trace_kind == TRACE_KIND_SPAN ||
-	       trace_kind == TRACE_KIND_TRANSFER;
+	       trace_kind == TRACE_KIND_TRANSFER || trace_kind == TRACE_KIND_REQUEST;
 }
 
 /* A collective or transfer that failed had no part in what others did. */

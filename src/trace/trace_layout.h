@@ -91,7 +91,8 @@ struct record_header {
 	KIND(FLOW, flow, 0)		    /* one end of an arrow between slices */               \
 	KIND(SPAN, span, 1) /* a region that others overlap and another thread may end */          \
 	KIND(GRAPH_NODE, graph_node, 0) /* a node of a device's graph is made */                   \
-	KIND(TRANSFER, transfer, 1)	/* a send or a receive, from asked for to complete */
+	KIND(TRANSFER, transfer, 1)	/* a send or a receive, from asked for to complete */      \
+	KIND(REQUEST, request, 1)	/* one end of a remote procedure call: gRPC */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -170,6 +171,31 @@ struct record_transfer {
 	int32_t peer;			     /* the other's rank; -1: not known */
 	int32_t tag;  /* messages of other tags may overtake; -1: not known */
 	uint32_t way; /* enum trace_way; UNKNOWN: the call failed */
+	uint32_t reserved;
+};
+
+enum trace_side { TRACE_SIDE_CLIENT, TRACE_SIDE_SERVER, TRACE_N_SIDES };
+
+#define TRACE_REQUEST_SORT   0x71657267u /* tells a request from other records of events */
+#define TRACE_STATUS_UNKNOWN UINT32_MAX
+
+/* REQUEST: a call as one of its ends saw it; the name is the method's. A client's lasts until its status is there, a server's from when the
+ * method was told of it until its status was sent. Any thread may end it; all but sort and side may change until then. Addresses are as
+ * in a MESSAGE, and 0 where they are not known: a server does not tell its own. */
+struct record_request {
+	struct record_header header;
+	uint64_t duration;
+	uint64_t sent_bytes, received_bytes; /* of messages, without what gRPC puts around them */
+	uint64_t
+		sent_after_ns; /* from begin until flow control had taken the first message; 0: not known */
+	uint64_t received_after_ns; /* until the first message had come; 0: not known */
+	uint32_t n_sent, n_received;
+	uint32_t side;	   /* enum trace_side */
+	uint32_t status;   /* gRPC's code */
+	uint32_t n_others; /* of this end of this process under way when it began */
+	uint16_t local_port, peer_port;
+	uint8_t local_address[16], peer_address[16];
+	uint32_t sort; /* TRACE_REQUEST_SORT */
 	uint32_t reserved;
 };
 

@@ -699,6 +699,8 @@ static void test_broken_records(void)
 		{ TRACE_KIND_GRAPH_NODE, sizeof(struct record_header), "shorter" },
 		{ TRACE_KIND_TRANSFER, sizeof(struct record_collective), "shorter" },
 		{ TRACE_KIND_TRANSFER, sizeof(struct record_transfer), "way" },
+		{ TRACE_KIND_REQUEST, sizeof(struct record_transfer), "shorter" },
+		{ TRACE_KIND_REQUEST, sizeof(struct record_request), "side" },
 		{ TRACE_KIND_LATE, sizeof(struct record_slice), "shorter" },
 		{ TRACE_KIND_LATE, sizeof(struct record_late), "cannot be told late" },
 		{ TRACE_KIND_FLOW, sizeof(struct record_flow), "phase" },
