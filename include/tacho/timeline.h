@@ -615,6 +615,17 @@ typedef struct {
 	TachoEndpoint local, peer;
 } TachoMessageArgs;
 
+/* One end of a remote procedure call (gRPC). Of a call that is under way, what is known so far. */
+typedef struct {
+	guint64 sent_bytes, received_bytes;
+	guint32 n_sent, n_received;  /* messages */
+	gint64 sent_ns, received_ns; /* from its begin until the first was; 0: not known */
+	gboolean is_server;
+	guint32 status;		   /* gRPC's code; G_MAXUINT32: not known */
+	guint32 n_others;	   /* of this end of this process under way when it began */
+	TachoEndpoint local, peer; /* port 0: not known */
+} TachoRequestArgs;
+
 /* "10.0.0.1:29500", "[fe80::1]:29500". To be freed with g_free(). */
 gchar *tacho_endpoint_text(const TachoEndpoint *endpoint);
 
@@ -629,6 +640,8 @@ gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCop
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args);
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);
+/* Of an EVENT that is a request of a run of ours. */
+gboolean tacho_slice_request(const TachoTimeline *timeline, guint32 slice, TachoRequestArgs *args);
 /* The row of `messages` of a MESSAGE slice, or NULL: what correlate found out about it. */
 const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice);
 /* The row of `graph_work` of what a device did for a node of a graph, or NULL. */

@@ -4,7 +4,7 @@
 
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
-G_STATIC_ASSERT(N_SLICE_ARGS <= 32); /* bits of ctf_class_key.args */
+G_STATIC_ASSERT(N_SLICE_ARGS <= 64); /* bits of ctf_class_key.args */
 
 struct class
 {
@@ -24,7 +24,7 @@ static guint hash_key(gconstpointer data)
 {
 	const struct ctf_class_key *key = data;
 
-	return (guint)key->args * 2654435761u ^
+	return (guint)(key->args ^ key->args >> 32) * 2654435761u ^
 	       (guint)(key->event << 20 | key->slice << 12 | key->track << 4 | key->has_queue << 1 |
 		       key->has_forward_thread);
 }

@@ -47,7 +47,7 @@ struct ctf_class_key {
 	/* Further fields of BEGIN, before the args: */
 	guint8 has_queue;	   /* device, stream */
 	guint8 has_forward_thread; /* of an autograd node */
-	guint32 args;		   /* a bit a key (enum slice_arg_key) */
+	guint64 args;		   /* a bit a key (enum slice_arg_key) */
 };
 
 typedef struct _CtfClasses CtfClasses;

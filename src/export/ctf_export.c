@@ -88,12 +88,12 @@ static void begin_simple(struct ctf_export *export, enum ctf_event_kind kind, gi
 	begin_event(export, &key, NULL, track);
 }
 
-static guint32 mask_of(const struct slice_args *args)
+static guint64 mask_of(const struct slice_args *args)
 {
-	guint32 mask = 0;
+	guint64 mask = 0;
 
 	for (guint i = 0; i < args->n; i++)
-		mask |= 1u << args->args[i].key;
+		mask |= G_GUINT64_CONSTANT(1) << args->args[i].key;
 	return mask;
 }
 

@@ -200,10 +200,31 @@ static void add_message(struct slice_args *args, const TachoTimeline *timeline, 
 		add_purpose(args, timeline, found);
 }
 
+static void add_request(struct slice_args *args, const TachoRequestArgs *request)
+{
+	add_string(args, SLICE_ARG_SIDE, request->is_server ? "server" : "client");
+	add_unsigned(args, SLICE_ARG_SENT_BYTES, request->sent_bytes);
+	add_unsigned(args, SLICE_ARG_RECEIVED_BYTES, request->received_bytes);
+	add_unsigned(args, SLICE_ARG_SENT_MESSAGES, request->n_sent);
+	add_unsigned(args, SLICE_ARG_RECEIVED_MESSAGES, request->n_received);
+	if (request->sent_ns)
+		add_integer(args, SLICE_ARG_SENT_NS, request->sent_ns);
+	if (request->received_ns)
+		add_integer(args, SLICE_ARG_RECEIVED_NS, request->received_ns);
+	if (request->status != G_MAXUINT32)
+		add_unsigned(args, SLICE_ARG_STATUS, request->status);
+	add_unsigned(args, SLICE_ARG_OTHERS, request->n_others);
+	if (request->local.port)
+		add_endpoint(args, SLICE_ARG_LOCAL, &request->local);
+	if (request->peer.port)
+		add_endpoint(args, SLICE_ARG_PEER, &request->peer);
+}
+
 void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
 			 const TachoCollective *membership)
 {
 	guint8 flags = timeline->slices.flags[slice];
+	TachoRequestArgs request;
 	guint64 id;
 
 	args->n = 0;
@@ -226,6 +247,12 @@ void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline,
 	case TACHO_SLICE_MESSAGE:
 		add_message(args, timeline, slice);
 		break;
+	case TACHO_SLICE_EVENT:
+		if (tacho_slice_request(timeline, slice, &request)) {
+			add_request(args, &request);
+			break;
+		}
+		/* fall through */
 	default:
 		id = tacho_slice_id(timeline, slice);
 		if (id)

@@ -32,7 +32,16 @@
 	SLICE_ARG(PEER_RANK, "peer_rank")   /* who has the other end */                            \
 	SLICE_ARG(COLLECTIVE, "collective") /* that a message carries out */                       \
 	SLICE_ARG(RING_STEP, "ring_step")                                                          \
-	SLICE_ARG(FIRST, "first") /* of a mark */                                                  \
+	SLICE_ARG(SIDE, "side") /* of a request: "client", "server" */                             \
+	SLICE_ARG(SENT_BYTES, "sent_bytes")                                                        \
+	SLICE_ARG(RECEIVED_BYTES, "received_bytes")                                                \
+	SLICE_ARG(SENT_MESSAGES, "sent_messages")                                                  \
+	SLICE_ARG(RECEIVED_MESSAGES, "received_messages")                                          \
+	SLICE_ARG(SENT_NS, "sent_ns") /* from its begin until its first message was sent */        \
+	SLICE_ARG(RECEIVED_NS, "received_ns")                                                      \
+	SLICE_ARG(STATUS, "status") /* gRPC's code */                                              \
+	SLICE_ARG(OTHERS, "others") /* requests under way when it began */                         \
+	SLICE_ARG(FIRST, "first")   /* of a mark */                                                \
 	SLICE_ARG(SECOND, "second")                                                                \
 	SLICE_ARG(TEXT, "text")
 

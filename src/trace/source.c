@@ -488,6 +488,34 @@ gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, Tacho
 	return TRUE;
 }
 
+gboolean tacho_slice_request(const TachoTimeline *timeline, guint32 slice, TachoRequestArgs *args)
+{
+	const struct record_request *request;
+	gsize size_bytes;
+	guint64 place;
+
+	if (find_kept(timeline, slice) || find_foreign(timeline, slice, &place))
+		return FALSE;
+	request = borrow_record(timeline, slice, TACHO_SLICE_EVENT, sizeof(*request), &size_bytes);
+	/* collectives that failed are events, too */
+	if (!request || request->sort != TRACE_REQUEST_SORT)
+		return FALSE;
+	args->sent_bytes = request->sent_bytes;
+	args->received_bytes = request->received_bytes;
+	args->n_sent = request->n_sent;
+	args->n_received = request->n_received;
+	args->sent_ns = (gint64)MIN(request->sent_after_ns, TACHO_MAX_TIME_NS);
+	args->received_ns = (gint64)MIN(request->received_after_ns, TACHO_MAX_TIME_NS);
+	args->is_server = request->side == TRACE_SIDE_SERVER;
+	args->status = request->status;
+	args->n_others = request->n_others;
+	args->local.port = request->local_port;
+	args->peer.port = request->peer_port;
+	memcpy(args->local.address, request->local_address, sizeof(args->local.address));
+	memcpy(args->peer.address, request->peer_address, sizeof(args->peer.address));
+	return TRUE;
+}
+
 gboolean tacho_slice_numbers(const TachoTimeline *timeline, guint32 slice, guint n,
 			     TachoNumbers *numbers)
 {
