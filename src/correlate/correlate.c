@@ -2,6 +2,7 @@
  *
  *     check_streams            slices
  *     pair_messages            slices
+ *     pair_requests            slices
  *     pair_forward_backward    slices, marks
  *     check_launches           slices
  *     link_graph_work          slices, rows that an importer made
@@ -32,6 +33,7 @@ static void correlate_each(TachoTimeline *timeline)
 
 	check_streams(timeline);
 	pair_messages(timeline);
+	pair_requests(timeline);
 	pair_forward_backward(timeline);
 	check_launches(timeline);
 	link_graph_work(timeline, threads);

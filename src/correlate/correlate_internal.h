@@ -51,6 +51,7 @@ void pair_sends(TachoTimeline *timeline, const struct _StepWindow *steps);
 void check_streams(TachoTimeline *timeline);
 void check_launches(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
+void pair_requests(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
 void find_buckets(TachoTimeline *timeline);
 void find_ring_steps(const struct message_order *order, const struct work_index *works,
