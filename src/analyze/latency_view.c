@@ -4,7 +4,7 @@
  * message     from the begin of a send to the end of the receive that took the last of its bytes
  * collective  from when a rank queued it to when it was complete there
  * transfer    the same from when the last rank had queued it: without the waiting for others
- * client      of a request for a tensor: until the response is there
+ * client      of a request for a tensor, or a call of gRPC: until the response is there
  * server      of the same: from its reception until the response is ready
  * network     client less server: what is between them, whatever their clocks say
  * copy        of a tensor from the server's device
@@ -166,11 +166,14 @@ static void count_sends(struct latencies *latencies)
 static const gchar *kind_of_span(const TachoTimeline *timeline, guint32 slice, guint32 *ret_name)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
+	TachoRequestArgs request;
 
 	if (track->kind != TACHO_TRACK_ASYNC || timeline->slices.kind[slice] != TACHO_SLICE_EVENT ||
 	    (timeline->slices.flags[slice] & TACHO_SLICE_OPEN))
 		return NULL;
 	*ret_name = timeline->slices.name[slice];
+	if (tacho_slice_request(timeline, slice, &request))
+		return request.is_server ? "server" : "client";
 	switch (region_kind_of(timeline, slice)) {
 	case REGION_TENSOR_REQUEST:
 		return "client";
@@ -200,22 +203,37 @@ static void count_spans(struct latencies *latencies)
 	}
 }
 
+/* Whether both ends of a request are spans of ours, or of one for a tensor. */
+static gboolean has_both_ends(const TachoTimeline *timeline, const TachoFlow *flow,
+			      gboolean *ret_is_ours)
+{
+	TachoRequestArgs request;
+
+	*ret_is_ours = tacho_slice_request(timeline, flow->from, &request);
+	return *ret_is_ours || (region_kind_of(timeline, flow->from) == REGION_TENSOR_REQUEST &&
+				region_kind_of(timeline, flow->to) == REGION_TENSOR_RESPONSE);
+}
+
 static void count_network(struct latencies *latencies)
 {
 	const TachoTimeline *timeline = latencies->selection->timeline;
+	const TachoSlices *slices = &timeline->slices;
 
 	FOR_EACH(const TachoFlow, flow, timeline->flows) {
-		guint32 name = timeline->slices.name[flow->from];
+		guint32 name = slices->name[flow->from];
+		guint32 from = rank_of(timeline, flow->from), to = rank_of(timeline, flow->to);
+		gboolean is_ours;
 
-		if (flow->kind != TACHO_FLOW_REQUEST ||
-		    region_kind_of(timeline, flow->from) != REGION_TENSOR_REQUEST ||
-		    region_kind_of(timeline, flow->to) != REGION_TENSOR_RESPONSE ||
+		if (flow->kind != TACHO_FLOW_REQUEST || !has_both_ends(timeline, flow, &is_ours) ||
 		    !takes_name(latencies, name) || !takes_slice(latencies, flow->from))
 			continue;
-		add_value(latencies, "network", name, rank_of(timeline, flow->from),
-			  rank_of(timeline, flow->to),
-			  timeline->slices.duration_ns[flow->from] -
-				  timeline->slices.duration_ns[flow->to]);
+		if (is_ours)
+			add_value(latencies, "request", name, from, to,
+				  slices->start_ns[flow->to] - slices->start_ns[flow->from]);
+		if (!is_ours ||
+		    !((slices->flags[flow->from] | slices->flags[flow->to]) & TACHO_SLICE_OPEN))
+			add_value(latencies, "network", name, from, to,
+				  slices->duration_ns[flow->from] - slices->duration_ns[flow->to]);
 	}
 }
 
