@@ -19,6 +19,7 @@ $cc -O1 -D_GNU_SOURCE "$source/job/guest_job.c" -o "$work/guest" -lpthread || ex
 $cc -O1 -D_GNU_SOURCE "$source/job/filter_job.c" -o "$work/filter" -lpthread || exit 1
 export GUEST=$work/guest FILTER=$work/filter STACK=$TACHO_BUILD_DIR/tests/stack_use
 export TESTS=$TACHO_BUILD_DIR/tests JOBS=$source/job ONNX=$TACHO_SOURCE_DIR/build/onnxruntime
+export GRPC_CALLS=$TACHO_BUILD_DIR/tests/grpc_calls GRPC_CORE=$TACHO_BUILD_DIR/tests/grpc_core
 export LC_ALL=C.UTF-8 HOME=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 ulimit -c 0
 
