@@ -32,9 +32,12 @@ static void begin(struct grpc_known_call *call)
 	uint32_t n_others = __atomic_fetch_add(&n_under_way[call->is_server], 1, __ATOMIC_RELAXED);
 	struct record_request *record;
 
-	call->has_begun = true;
+	call->has_begun =
+		true; /* also where nothing is wanted now: what follows is no whole call */
 	call->generation = tacho_generation();
-	record = tacho_record_begin_async(call->class_id, sizeof(*record));
+	record = tacho_is_recording_all()
+			 ? tacho_record_begin_async(call->class_id, sizeof(*record))
+			 : NULL;
 	if (!record)
 		return;
 	memset(&record->duration, 0, sizeof(*record) - offsetof(struct record_request, duration));
@@ -159,14 +162,15 @@ void grpc_calls_forget(void)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-static void count_sent(struct grpc_known_call *call, struct grpc_buffer *message,
-		       const void *caller)
+static void count_sent(struct grpc_batch *batch, struct grpc_buffer *message)
 {
-	struct record_request *record = record_of(call);
+	struct record_request *record = record_of(batch->call);
 
 	if (!record || !message)
 		return;
-	record->sent_bytes += grpc_buffer_bytes(message, caller);
+	batch->sent_bytes = grpc_buffer_bytes(message, batch->caller);
+	batch->n_sent = 1;
+	record->sent_bytes += batch->sent_bytes;
 	record->n_sent++;
 }
 
@@ -176,8 +180,7 @@ static void look_at(struct grpc_batch *batch, const struct grpc_op *op)
 
 	switch (op->op) {
 	case GRPC_SEND_MESSAGE:
-		batch->sends = true;
-		count_sent(batch->call, op->data.send_message, batch->caller);
+		count_sent(batch, op->data.send_message);
 		break;
 	case GRPC_SEND_STATUS:
 		batch->sends_status = true;
@@ -210,7 +213,7 @@ struct grpc_batch *grpc_batch_new(struct grpc_known_call *call, const struct grp
 		return NULL;
 	batch->call = call;
 	batch->caller = caller;
-	if (!call->has_begun && tacho_is_recording_all())
+	if (!call->has_begun)
 		begin(call);
 	for (size_t i = 0; i < n; i++)
 		look_at(batch, &ops[i]);
@@ -238,7 +241,7 @@ static void finish(struct grpc_batch *batch, bool is_ok)
 
 	if (!record)
 		return;
-	if (batch->sends && is_ok && !call->is_sent) {
+	if (batch->n_sent && is_ok && !call->is_sent) {
 		call->is_sent = true;
 		record->sent_after_ns = ns_since(record);
 	}
@@ -272,18 +275,29 @@ static void take_next(struct grpc_batch *batch)
 	grpc_call_release(call);
 }
 
+static void free_batch(struct grpc_batch *batch)
+{
+	if (batch->call)
+		grpc_call_release(batch->call);
+	free(batch);
+}
+
 void grpc_batch_complete(struct grpc_batch *batch, bool is_ok)
 {
 	if (batch->call)
 		finish(batch, is_ok);
 	else if (is_ok)
 		take_next(batch);
-	grpc_batch_abandon(batch);
+	free_batch(batch);
 }
 
-void grpc_batch_abandon(struct grpc_batch *batch)
+void grpc_batch_refuse(struct grpc_batch *batch)
 {
-	if (batch->call)
-		grpc_call_release(batch->call);
-	free(batch);
+	struct record_request *record = batch->call ? record_of(batch->call) : NULL;
+
+	if (record) {
+		record->sent_bytes -= batch->sent_bytes;
+		record->n_sent -= batch->n_sent;
+	}
+	free_batch(batch);
 }

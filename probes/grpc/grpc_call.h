@@ -37,7 +37,9 @@ struct grpc_batch {
 	const void *caller;	      /* who has what is asked of gRPC */
 	struct grpc_buffer **receive_message;
 	int *receive_status, *is_cancelled;
-	bool sends, sends_status, receives_metadata;
+	uint64_t sent_bytes;
+	uint32_t n_sent;
+	bool sends_status, receives_metadata;
 	/* of a request for the next call */
 	struct grpc_call **next_call;
 	struct grpc_details *details;
@@ -65,8 +67,8 @@ struct grpc_batch *grpc_batch_new(struct grpc_known_call *call, const struct grp
 				  const void *caller);
 /* It is over; frees it. */
 void grpc_batch_complete(struct grpc_batch *batch, bool is_ok);
-/* It was refused, or the queue is gone; frees it. */
-void grpc_batch_abandon(struct grpc_batch *batch);
+/* gRPC does not take it; frees it. */
+void grpc_batch_refuse(struct grpc_batch *batch);
 
 void grpc_calls_forget(void);
 

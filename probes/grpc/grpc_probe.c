@@ -14,11 +14,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/elf_imports.h"
 #include "common/real_function.h"
+#include "common/watch.h"
 #include "grpc/grpc_peer.h"
 #include "grpc/grpc_queue.h"
 
 #define CALLER __builtin_return_address(0)
+
+#define NO_FUNCTION 1 /* GRPC_CALL_ERROR */
 
 #define REAL(name)                                                                                 \
 	static struct real_function real_##name = REAL_FUNCTION_INIT(#name);                       \
@@ -219,7 +223,7 @@ static void drop_batch(struct grpc_batch *batch)
 {
 	if (!batch->original)
 		grpc_queue_take_back(batch);
-	grpc_batch_abandon(batch);
+	grpc_batch_refuse(batch);
 }
 
 TACHO_EXPORT int grpc_call_start_batch(struct grpc_call *call, const struct grpc_op *ops, size_t n,
@@ -231,15 +235,13 @@ TACHO_EXPORT int grpc_call_start_batch(struct grpc_call *call, const struct grpc
 	void *own;
 	int error;
 
-	if (!real)
-		return 1; /* GRPC_CALL_ERROR */
 	if (!batch) {
 		if (known)
 			grpc_call_release(known);
-		return real(call, ops, n, tag, reserved);
+		return real ? real(call, ops, n, tag, reserved) : NO_FUNCTION;
 	}
 	own = put_batch(batch, known->queue, known->is_callback, tag);
-	error = real(call, ops, n, own, reserved);
+	error = real ? real(call, ops, n, own, reserved) : NO_FUNCTION;
 	if (error)
 		drop_batch(batch);
 	return error;
@@ -315,7 +317,7 @@ TACHO_EXPORT int grpc_server_request_call(void *server, struct grpc_call **call,
 		batch->details = details;
 		own = grpc_next_call_put(batch, notified, tag);
 	}
-	error = real ? real(server, call, details, metadata, queue, notified, own) : 1;
+	error = real ? real(server, call, details, metadata, queue, notified, own) : NO_FUNCTION;
 	if (error && batch)
 		drop_batch(batch);
 	return error;
@@ -340,7 +342,7 @@ TACHO_EXPORT int grpc_server_request_registered_call(void *server, void *method,
 		own = grpc_next_call_put(batch, notified, tag);
 	}
 	error = real ? real(server, method, call, deadline, metadata, payload, queue, notified, own)
-		     : 1;
+		     : NO_FUNCTION;
 	if (error && batch)
 		drop_batch(batch);
 	return error;
@@ -429,7 +431,22 @@ static void after_fork_in_child(void)
 	grpc_peers_forget();
 }
 
+/* --- where there is nothing to see ------------------------------------------------------------ */
+
+/* Python's extension, which mostly has gRPC linked in statically. */
+static void python_appeared(const char *path, uintptr_t base_address)
+{
+	static const char *const calls[] = { "grpc_call_start_batch" };
+
+	if (!elf_imports_any(base_address, calls, 1))
+		tacho_unseen("gRPC calls",
+			     "no calls of gRPC are recorded for %s, because gRPC is linked into it "
+			     "statically",
+			     path);
+}
+
 static void __attribute__((constructor)) start(void)
 {
 	pthread_atfork(NULL, NULL, after_fork_in_child);
+	tacho_watch_library("cygrpc", python_appeared);
 }

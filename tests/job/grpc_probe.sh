@@ -169,6 +169,7 @@ if python3 -c 'import grpc' 2>/dev/null; then
 	END
 	timeout 60 "$TACHO" record -q --force --probes grpc -o run -- python3 python.py >out 2>err || wrong "Python: $(cat out err)"
 	grep -qx "b'xyxy'" out || wrong "Python: $(cat out err)"
+	grep -q 'no calls of gRPC are recorded for .*cygrpc' err || wrong "Python: nobody says that nothing is seen: $(cat err)"
 else
 	echo "no Python with gRPC"
 fi

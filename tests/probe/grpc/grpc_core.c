@@ -117,7 +117,7 @@ static void call_once(grpc_channel *channel, void *registered, grpc_server *serv
 
 	assert(grpc_call_start_batch(call, ops, 6, CLIENT_TAG, NULL) == GRPC_CALL_OK);
 	/* refused: there is such a batch already */
-	assert(grpc_call_start_batch(call, ops, 1, CLIENT_TAG, NULL) != GRPC_CALL_OK);
+	assert(grpc_call_start_batch(call, ops, 2, CLIENT_TAG, NULL) != GRPC_CALL_OK);
 	wait_for(SERVER_TAG);
 	answer_it(&answer);
 	wait_for(CLIENT_TAG);
