@@ -70,8 +70,7 @@ check-onnxruntime: ## the test of ONNX Runtime's probe on the real library, as p
 	@tools/make-onnxruntime.sh
 	@tools/test.sh default -R '/onnxruntime_probe$$'
 
-conformance: ## 146 programs with and without `tacho record`: the same output, exit code and files
-conformance: ## 130 programs with and without `tacho record`: the same output, exit code and files
+conformance: ## 148 programs with and without `tacho record`: the same output, exit code and files
 	@tools/install-packages.sh build job test check conformance
 	@tools/build.sh default
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_BUILD_DIR=$(CURDIR)/build/default \

@@ -14,8 +14,8 @@ struct level_zero_device {
 	int32_t number;
 	uint64_t hz;		    /* of its timer */
 	uint64_t mask, kernel_mask; /* bits of the timer, and of times of kernels, that count */
-	uint64_t timer;	      /* continued, as it was read last */
-	uint64_t timer_ticks; /* and when that was; 0: not yet */
+	uint64_t timer;		    /* continued, as it was read last */
+	uint64_t timer_ticks;	    /* and when that was; 0: not yet */
 	struct device_clock clock;
 	uint64_t followed_ticks;
 	uint64_t told_error_ns;
