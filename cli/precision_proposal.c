@@ -26,6 +26,8 @@ const TachoPlan *precision_proposal_plan(const TachoPrecisionPlan *found)
 	GError *error = NULL;
 	guint worker;
 
+	if (found->joint)
+		return found->joint;
 	if (tacho_precision_plan_find_worker(found, NULL, &worker, &error))
 		return g_ptr_array_index(found->plans, worker);
 	cli_fail_error("optimize", error);

@@ -12,7 +12,7 @@ typedef struct {
 
 /* Look for the plan, as `tacho precision plan` does: within 5 % of the fastest one. NULL: there is none, which has been told. */
 TachoPrecisionPlan *precision_proposal_find(const PrecisionProposal *proposal);
-/* As the options of tacho_optimize() take it; NULL: workers are of several kinds, each with a plan of its own, which has been told. */
+/* As the options of tacho_optimize() take it; the found plan's. NULL: there is none for all ranks, which has been told. */
 const TachoPlan *precision_proposal_plan(const TachoPrecisionPlan *found);
 
 #endif

@@ -217,9 +217,13 @@ static void test_precision(void)
 	g_autoptr(TachoTimeline) timeline = NULL, other = NULL;
 	g_autoptr(TachoOptimization) found = NULL, none = NULL;
 	g_autoptr(TachoPlan) plan = plan_new(1);
+	struct plan_precision narrow = { .module = (gchar *)"layers.0",
+					 .kind = (gchar *)"linear",
+					 .format = "bf16",
+					 .last_rank = PLAN_MAX_RANKS - 1 };
 	gint row;
 
-	g_assert_true(plan_add_precision(plan, "layers.0", "linear", 0, "bf16"));
+	g_assert_true(plan_add_precision(plan, &narrow));
 	plan->baseline_step_ms = 40;
 	plan->predicted_step_ms = 30;
 	plan->has_interval = TRUE;
