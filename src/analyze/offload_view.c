@@ -200,12 +200,15 @@ static void count_work(struct offload *offload, const TachoTrack *track, guint32
 	const TachoTimeline *timeline = offload->selection->timeline;
 	struct copy_rate rate = { 0 };
 	gboolean is_copy = copy_rate_of(timeline, slice, &rate);
-	guint kind = is_copy ? WORK_COPIES + rate.kind
-		     : timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE ? WORK_COLLECTIVE
-									      : WORK_KERNEL;
-	struct group *group = find_group(offload, track, kind, is_copy ? size_of(rate.bytes) : 0);
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
+	guint kind = WORK_KERNEL;
+	struct group *group;
 
+	if (is_copy)
+		kind = WORK_COPIES + rate.kind;
+	else if (timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE)
+		kind = WORK_COLLECTIVE;
+	group = find_group(offload, track, kind, is_copy ? size_of(rate.bytes) : 0);
 	group->count++;
 	add_to(&group->device_time, duration_ns);
 	group->bytes += rate.bytes;
@@ -249,6 +252,14 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
+static const gchar *work_name(guint kind)
+{
+	static const gchar *const names[WORK_COPIES] = { "kernel", "collective" };
+
+	return kind < WORK_COPIES ? names[kind]
+				  : copy_kind_name((enum copy_kind)(kind - WORK_COPIES));
+}
+
 static void add_mean(TachoTable *table, const struct mean *mean)
 {
 	table_number_if(table, mean->n > 0, US(mean->sum_ns) / mean->n);
@@ -261,10 +272,7 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	tacho_table_row(table);
 	table_rank(table, timeline, tacho_timeline_process(timeline, group->process)->rank_index);
 	tacho_table_text(table, device);
-	tacho_table_text(table, group->kind == WORK_KERNEL ? "kernel"
-				: group->kind == WORK_COLLECTIVE
-					? "collective"
-					: copy_kind_name(group->kind - WORK_COPIES));
+	tacho_table_text(table, work_name(group->kind));
 	tacho_table_text(table, sizes[group->size].name);
 	tacho_table_integer(table, group->count);
 	if (group->bytes > 0 && group->bytes < 0x1p63)
