@@ -25,6 +25,7 @@ run "a call of HIP and of Level Zero, on stand-ins (target: 30 ns a hook)" "$sou
 if [ -x "$source_dir/bench/torch_op.sh" ]; then
 	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
 fi
+run "a call of gRPC, recorded and not" bash "$source_dir/bench/grpc_calls.sh" "$build_dir"
 run "opening a run (target: 50 M events/s)" "$source_dir/bench/reader.sh" "$build_dir"
 run "exports of a million slices" bash "$source_dir/bench/export.sh" "$build_dir"
 run "SQL over 4 M slices" bash "$source_dir/bench/query_speed.sh" "$build_dir"
