@@ -57,7 +57,7 @@ for step, (x,) in enumerate(loader):
     losses.append("%d %s\n" % (step, loss.item().hex()))
 with open("%s.%d" % (os.environ["losses"], dist.get_rank()), "w") as file:
     file.writelines(losses)
-print("workers", loader.num_workers)
+sys.stdout.write("workers %d\n" % loader.num_workers)  # one write: two ranks share the pipe
 sys.stdout.flush()
 dist.barrier()
 time.sleep(0.3)  # nobody closes what another still reads
