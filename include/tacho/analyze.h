@@ -102,6 +102,8 @@ typedef enum {
 	     "how fast devices copy and fill memory, by kind of copy")                             \
 	VIEW(bandwidth_curve, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                    \
 	     "how fast devices copy and fill memory over time")                                    \
+	VIEW(offload, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                            \
+	     "before, in and after a device: kernels, and transfers by direction and size")        \
 	VIEW(counters, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
 	     "counters: least, mean, most, and what ran then")                                     \
 	VIEW(system, TACHO_BY_STEPS | TACHO_BY_NAME,                                               \

@@ -11,9 +11,10 @@ report --view queue
 report --view queue_curve --rank 0
 report --view bandwidth
 report --view bandwidth_curve --rank 1
+report --view offload
 report --view counters
 report --view memory
 report --view idle --device 'gpu 5'
-for view in idle launch queue queue_curve bandwidth bandwidth_curve counters; do
+for view in idle launch queue queue_curve bandwidth bandwidth_curve offload counters; do
 	"$TACHO" report "$run" --view $view --rank 0 --limit 1 --json
 done
