@@ -79,8 +79,7 @@ exec 3<>held # somebody who reads nothing
 "$TACHO" query job.zip 'SELECT a.name, b.name FROM slice a, slice b' >held 3>&- 2>&1 &
 for i in $(seq 600); do [ -n "$(ls tmp)" ] && break; sleep 0.1; done
 ls tmp | wc -l
-kill -9 $!
-wait $! 2>/dev/null
+{ kill -9 $!; wait $!; } 2>/dev/null
 for i in $(seq 600); do [ -z "$(ls tmp)" ] && break; sleep 0.1; done
 ls tmp
 
