@@ -91,7 +91,7 @@ done
 # killed at any moment, what was sampled is there, and the open functions say where it was
 "$TACHO" record -q -o killed --probes python -- "$(pythons | head -1)" -S -c 'import os, time
 def before_the_end():
-    time.sleep(0.5)
+    time.sleep(1.5)
     os.kill(os.getpid(), 9)
 before_the_end()' >out 2>&1
 "$TACHO" query killed "SELECT count(*) FROM slice WHERE name LIKE '%before_the_end%'" --format csv | tail -1 | grep -qx '[1-9][0-9]*' ||
