@@ -98,3 +98,28 @@ GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track)
 			g_array_append_val(work, i);
 	return work;
 }
+
+/* By slice + 1, for a key of 0 is none. */
+static gpointer launch_key(guint32 launch)
+{
+	return GSIZE_TO_POINTER((gsize)launch + 1);
+}
+
+GHashTable *count_launched_work(const TachoTimeline *timeline)
+{
+	GHashTable *counts = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		guint32 launch = timeline->slices.launch[i];
+
+		if (launch != TACHO_NONE && is_device_work(timeline, i))
+			g_hash_table_insert(counts, launch_key(launch),
+					    GUINT_TO_POINTER(launched_work_of(counts, launch) + 1));
+	}
+	return counts;
+}
+
+guint launched_work_of(GHashTable *counts, guint32 launch)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(counts, launch_key(launch)));
+}

@@ -28,6 +28,11 @@ gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track);
 /* Tell why a table of streams is empty. */
 void note_no_streams(TachoTable *table, const struct selection *selection);
 
+/* How many pieces of work each launch brought to a device, whatever was chosen; for launched_work_of(). The caller's. */
+GHashTable *count_launched_work(const TachoTimeline *timeline);
+/* ... the slice `launch`: 0, it launched none. */
+guint launched_work_of(GHashTable *counts, guint32 launch);
+
 /* The stream's work, guint32 slices in order of time; the caller's. */
 GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track);
 

@@ -42,7 +42,7 @@ struct launch_group {
 
 struct launches {
 	const struct selection *selection;
-	GHashTable *shares;	  /* launch + 1 -> how many pieces of work it launched */
+	GHashTable *shares;	  /* of count_launched_work() */
 	struct keyed_rows groups; /* struct launch_group, by name id */
 	guint64 n, n_unknown, n_short;
 };
@@ -62,28 +62,9 @@ static struct launch_group *find_group(struct launches *launches, guint32 name)
 	return group;
 }
 
-/* Count over all work, whatever was chosen, because a call's share does not depend on that. */
-static void count_shares(struct launches *launches)
-{
-	const TachoTimeline *timeline = launches->selection->timeline;
-
-	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		gpointer key;
-
-		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i))
-			continue;
-		key = GSIZE_TO_POINTER((gsize)timeline->slices.launch[i] + 1);
-		g_hash_table_insert(
-			launches->shares, key,
-			GUINT_TO_POINTER(
-				GPOINTER_TO_UINT(g_hash_table_lookup(launches->shares, key)) + 1));
-	}
-}
-
 static gdouble call_of(const struct launches *launches, guint32 launch)
 {
-	gpointer key = GSIZE_TO_POINTER((gsize)launch + 1);
-	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(launches->shares, key));
+	guint n = launched_work_of(launches->shares, launch);
 
 	return (gdouble)launches->selection->timeline->slices.duration_ns[launch] / MAX(n, 1u);
 }
@@ -173,7 +154,7 @@ static void note_launches(TachoTable *table, const struct launches *launches)
 TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("launch", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GHashTable) shares = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) shares = count_launched_work(timeline);
 	struct selection selection;
 	struct launches launches = { .selection = &selection, .shares = shares };
 
@@ -182,7 +163,6 @@ TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *
 	if (timeline->graph_work->len == 0)
 		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
-	count_shares(&launches);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_stream(&selection, tacho_timeline_track(timeline, i)))
 			count_stream(&launches, tacho_timeline_track(timeline, i));

@@ -72,7 +72,7 @@ struct group {
 
 struct offload {
 	const struct selection *selection;
-	GHashTable *shares; /* launch + 1 -> how many pieces of work it launched */
+	GHashTable *shares; /* of count_launched_work() */
 	GHashTable *waits;  /* track + 1 -> GArray of ends of its waits (gint64), in order */
 	struct keyed_rows groups;
 };
@@ -84,23 +84,6 @@ static void add_to(struct mean *mean, gint64 ns)
 }
 
 /* --- the host's side -------------------------------------------------------------------------- */
-
-static void count_launches(struct offload *offload)
-{
-	const TachoTimeline *timeline = offload->selection->timeline;
-
-	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		gpointer key;
-
-		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i))
-			continue;
-		key = GSIZE_TO_POINTER((gsize)timeline->slices.launch[i] + 1);
-		g_hash_table_insert(
-			offload->shares, key,
-			GUINT_TO_POINTER(
-				GPOINTER_TO_UINT(g_hash_table_lookup(offload->shares, key)) + 1));
-	}
-}
 
 static gint compare_ends(gconstpointer a, gconstpointer b)
 {
@@ -181,13 +164,11 @@ static void count_host(struct offload *offload, struct group *group, guint32 sli
 	const TachoTimeline *timeline = offload->selection->timeline;
 	guint32 launch = timeline->slices.launch[slice];
 	gint64 start_ns = timeline->slices.start_ns[slice], seen_ns;
-	guint n_shares;
 
 	if (launch == TACHO_NONE)
 		return;
-	n_shares = GPOINTER_TO_UINT(
-		g_hash_table_lookup(offload->shares, GSIZE_TO_POINTER((gsize)launch + 1)));
-	add_to(&group->call, timeline->slices.duration_ns[launch] / MAX(n_shares, 1u));
+	add_to(&group->call, timeline->slices.duration_ns[launch] /
+				     MAX(launched_work_of(offload->shares, launch), 1u));
 	add_to(&group->queued, start_ns - tacho_slice_end_ns(timeline, launch));
 	seen_ns = next_wait(offload, timeline->slices.track[launch],
 			    tacho_slice_end_ns(timeline, slice));
@@ -291,7 +272,7 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 TachoTable *tacho_view_offload(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("offload", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GHashTable) shares = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) shares = count_launched_work(timeline);
 	g_autoptr(GHashTable) waits =
 		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
 	struct selection selection;
@@ -299,7 +280,6 @@ TachoTable *tacho_view_offload(const TachoTimeline *timeline, const TachoFilter 
 
 	keyed_rows_init(&offload.groups, sizeof(struct group));
 	selection_init(&selection, timeline, filter);
-	count_launches(&offload);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_stream(&selection, tacho_timeline_track(timeline, i)))
 			count_stream(&offload, tacho_timeline_track(timeline, i));
