@@ -28,6 +28,20 @@
 
 #include "common/probe.h"
 
+/* --- correlation ids ------------------------------------------------------------------------ */
+
+/* The next id of calls that nothing numbers: `first` keeps a runtime's apart from those of others, and is exact as a double, with the
+ * thread's number above bit 32. `last` is the calling thread's own, 0 at first; all of a library come from one file of it. */
+static inline uint64_t tacho_next_correlation(uint64_t *last, uint64_t first)
+{
+	static uint64_t n_threads; /* atomic */
+
+	if (!*last)
+		*last = first | (__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED) & 0xffff)
+					<< 32;
+	return ++*last;
+}
+
 /* --- clocks --------------------------------------------------------------------------------- */
 
 /* Ticks of the trace's clock in a nanosecond, times 2^40. */

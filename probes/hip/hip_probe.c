@@ -106,13 +106,9 @@ static uint32_t call_classes[N_CALLS]; /* atomic */
 
 static uint64_t next_correlation(void)
 {
-	static uint64_t n_threads; /* atomic */
 	static TACHO_THREAD_LOCAL uint64_t last __attribute__((tls_model("initial-exec")));
 
-	if (!last)
-		last = CORRELATION_FIRST |
-		       (__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED) & 0xffff) << 32;
-	return ++last;
+	return tacho_next_correlation(&last, CORRELATION_FIRST);
 }
 
 static uint32_t call_class(enum call_id id)

@@ -102,13 +102,9 @@ static void call_end(ze_result_t result)
 
 static uint64_t next_correlation(void)
 {
-	static uint64_t n_threads; /* atomic */
 	static TACHO_THREAD_LOCAL uint64_t last __attribute__((tls_model("initial-exec")));
 
-	if (!last)
-		last = CORRELATION_FIRST |
-		       (__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED) & 0xffff) << 32;
-	return ++last;
+	return tacho_next_correlation(&last, CORRELATION_FIRST);
 }
 
 static struct call *work_begin(void)

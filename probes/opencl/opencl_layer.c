@@ -141,13 +141,9 @@ struct command {
 
 static uint64_t next_correlation(void)
 {
-	static uint64_t n_threads; /* atomic */
 	static _Thread_local uint64_t last;
 
-	if (!last)
-		last = CORRELATION_FIRST |
-		       (__atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED) & 0xffff) << 32;
-	return ++last;
+	return tacho_next_correlation(&last, CORRELATION_FIRST);
 }
 
 /* Where the call is to put the event. */
