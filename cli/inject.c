@@ -17,7 +17,8 @@
 #define LOOK_US	       1000
 #define DOUBT_WAIT_US  (2 * G_USEC_PER_SEC)
 #define APART_WAIT_US  (20 * G_USEC_PER_SEC)
-#define FIRST_WAIT_US  30000
+#define FIRST_WAIT_US                                                                              \
+	(2 * G_USEC_PER_SEC) /* where other work keeps it from the processor, or a limit on it */
 #define FIRST_LOOK_US  50
 #define ROOM_DTV_SLOTS (ROOM_DTV_BYTES / 16)
 
@@ -311,15 +312,19 @@ static gboolean stop_apart(RemoteThread *thread, const Target *target, gboolean 
 	}
 }
 
-/* From its pthread_create() on libc takes locks: until then the process's only thread stays where it is. */
+/* From its pthread_create() on libc takes locks, and wakes who waits for them: until then the process's only thread stays where it is.
+ * Not until the first thread has ended, where libc can be asked: that one may wait for a lock that the only thread holds. */
 static void await_first_thread(const Target *target, guint64 room)
 {
+	guint64 address = target_symbol(target, target->libc, "__libc_single_threaded");
 	gint64 deadline_us = g_get_monotonic_time() + FIRST_WAIT_US;
 	struct attach_room data;
+	gchar is_single = 1;
 
 	while (g_get_monotonic_time() < deadline_us &&
 	       target_read(target, data_of(room), &data, offsetof(struct attach_room, pid)) &&
-	       data.first_alive)
+	       data.first_alive &&
+	       (!address || !target_read(target, address, &is_single, 1) || is_single))
 		g_usleep(FIRST_LOOK_US);
 }
 
