@@ -8,7 +8,7 @@ python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch' 2>/dev/null || { echo "no PyTorch: skipped"; exit 77; }
 cycles=${TACHO_ATTACH_CYCLES:-6}
 work=$(mktemp -d)
-pids=()
+pids=() ranks=() pid=self
 trap 'for p in "${pids[@]}"; do kill -9 $p 2>/dev/null; done; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS=1
@@ -24,8 +24,17 @@ await() {
 	cat ./*.err
 	fail "$1 does not come to $2 lines"
 }
+threads() { # what those that are left wait for
+	for task in $(printf '/proc/%s/task/*\n' $pid "${ranks[@]}"); do
+		echo "$task: $(cat $task/comm) $(grep State $task/status) in $(cat $task/wchan), call $(cat $task/syscall)"
+	done 2>/dev/null
+}
 attach() {
-	timeout 200 "$TACHO" attach "$@" 2>attach.err || { cat attach.err; fail "tacho attach $*: exit code $?"; }
+	timeout 200 "$TACHO" attach "$@" 2>attach.err && return
+	echo "tacho attach $*: exit code $?"
+	cat attach.err
+	threads
+	exit 1
 }
 
 # --- again and again ---
@@ -100,7 +109,7 @@ for ((i = 0; i < 1200; i++)); do
 	[ ${#ranks[@]} = 2 ] && [ "$(grep -c libtorch_cpu.so /proc/${ranks[1]}/maps)" -gt 0 ] && break
 	sleep 0.1
 done
-"$TACHO" stop --job -q $recorder 2>stop.err # what they have of tacho by their start
+"$TACHO" stop --job -q $recorder 2>stop.err || { cat stop.err; threads; fail "tacho stop --job has failed"; } # what they have of tacho by their start
 sleep 5
 attach -q --leave --job -o ddp.tacho $recorder
 for ((i = 0; i < 600; i++)); do

@@ -60,19 +60,19 @@ static void tags(void)
 	     "tags");
 }
 
-/* Rank 1 sends 50 ms late, rank 0 waits; then rank 0 receives late. */
+/* Rank 1 sends 300 ms late, rank 0 waits; then rank 0 receives late. */
 static void late(void)
 {
 	int value = 7;
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 1) {
-		usleep(50000);
+		usleep(300000);
 		MPI_Ssend(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
 		MPI_Ssend(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
 	} else if (rank == 0) {
 		MPI_Recv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		usleep(50000);
+		usleep(300000);
 		MPI_Recv(&value, 1, MPI_INT, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
