@@ -142,11 +142,22 @@ static gboolean refuse(const struct laying *laying, GError **error, const gchar 
 	return FALSE;
 }
 
+/* A run without a process of its own, as of the kernel's events alone, has no time either: the first trace's is as good as any. */
+static gboolean has_no_time(const struct mixed_run *mixed)
+{
+	return mixed->n_own == 0 && mixed->n_added == 0 && mixed->notes->readings->len == 0;
+}
+
 static gboolean check_times(struct laying *laying, GError **error)
 {
-	const TachoTimeline *run = laying->mixed->run, *trace = laying->trace;
+	TachoTimeline *run = laying->mixed->run;
+	const TachoTimeline *trace = laying->trace;
 	gint64 apart_ns, end_ns;
 
+	if (has_no_time(laying->mixed)) {
+		run->origin_unix_ns = trace->origin_unix_ns;
+		return TRUE;
+	}
 	laying->is_monotonic =
 		trace->origin_unix_ns < MIN_UNIX_NS && is_monotonic(laying->mixed, trace);
 	if (laying->is_monotonic)
@@ -273,8 +284,9 @@ static guint32 find_host(const struct laying *laying, const struct timeline_join
 	return found == TACHO_NONE ? process->host : found;
 }
 
-/* A clock of its host, if the run knows one. */
-static guint32 find_clock(const struct laying *laying, const TachoProcess *process)
+/* A clock of its host, if the run knows one; where no process is the run's own, that of the trace's others that had the same. */
+static guint32 find_clock(const struct laying *laying, const struct timeline_join *join,
+			  const TachoProcess *process)
 {
 	TachoTimeline *run = laying->mixed->run;
 	TachoClock clock = { .host = process->host, .reference = run->clocks->len };
@@ -282,6 +294,10 @@ static guint32 find_clock(const struct laying *laying, const TachoProcess *proce
 	for (guint32 i = 0; i < laying->mixed->n_own; i++)
 		if (process_of(laying->mixed, i)->host == process->host)
 			return process_of(laying->mixed, i)->clock;
+	for (guint32 i = 0; i < laying->trace->processes->len && !laying->mixed->n_own; i++)
+		if (join->processes[i] != TACHO_NONE &&
+		    tacho_timeline_process(laying->trace, i)->clock == process->clock)
+			return process_of(laying->mixed, join->processes[i])->clock;
 	g_array_append_val(run->clocks, clock);
 	return run->clocks->len - 1;
 }
@@ -299,19 +315,30 @@ static guint32 find_reader(const struct laying *laying, guint32 clock)
 	return TACHO_NONE;
 }
 
+/* The rank that `tacho record` started the process as; -1: it has not. */
+static gint32 started_rank(const struct laying *laying, guint32 pid)
+{
+	FOR_EACH(const TachoChild, child, laying->mixed->run->children)
+		if (child->pid == pid)
+			return child->rank;
+	return -1;
+}
+
 static void take_process(struct laying *laying, struct timeline_join *join, guint32 row)
 {
 	TachoTimeline *run = laying->mixed->run;
 	TachoProcess process = timeline_join_process(join, row);
 
 	process.host = find_host(laying, join, &process);
-	process.clock = find_clock(laying, &process);
+	process.clock = find_clock(laying, join, &process);
 	process.clock_scope = 0;
 	laying->readers[row] = find_reader(laying, process.clock);
 	process.start_ns =
 		move_time(join, row, tacho_timeline_process(laying->trace, row)->start_ns);
 	process.end_ns = move_time(join, row, tacho_timeline_process(laying->trace, row)->end_ns);
 	process.path = g_strdup(process.path);
+	if (!laying->mixed->n_own && started_rank(laying, process.pid) >= 0)
+		process.rank = started_rank(laying, process.pid);
 	process.is_main = FALSE;
 	g_array_append_val(run->processes, process);
 	g_array_append_val(laying->mixed->run_of, laying->run);
@@ -351,7 +378,8 @@ static gboolean place_processes(struct laying *laying, struct timeline_join *joi
 		if (same == TACHO_NONE && laying->trace->processes->len == 1 && added->rank >= 0)
 			return refuse(laying, error, "it is of rank %d, which the run has not",
 				      added->rank);
-		if (same == TACHO_NONE && tacho_timeline_process(laying->trace, row)->is_bystander)
+		if (same == TACHO_NONE && laying->mixed->n_own &&
+		    tacho_timeline_process(laying->trace, row)->is_bystander)
 			continue; /* the machine is full of them */
 		if (same == TACHO_NONE)
 			take_process(laying, join, row);

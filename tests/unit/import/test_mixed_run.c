@@ -330,6 +330,36 @@ static void test_refused(void)
 	}
 }
 
+/* What `tacho record` started has left nothing of its own, as where only the kernel's events are wanted. */
+static void test_trace_alone(void)
+{
+	g_autoptr(GError) error = NULL;
+	struct scene scene = { .folder = g_dir_make_tmp("tacho-test-XXXXXX", &error) };
+	g_autofree gchar *first = row(40, 40, "a", 5000, 1000);
+	g_autofree gchar *second = row(41, 41, "b", 5500, 1000);
+	g_autofree gchar *rows = g_strconcat(first, ", ", second, NULL);
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	g_assert_no_error(error);
+	scene.run = g_build_filename(scene.folder, "run.tacho", NULL);
+	add_trace(&scene, "t", "", rows);
+	write_text(scene.run, "run.ini",
+		   "[run]\nversion=0.1.0\ncommand=./job\nhost=h\nranks=2\n"
+		   "[child 0]\npid=41\nrank=0\nstatus=exit=0\n"
+		   "[child 1]\npid=40\nrank=1\nstatus=exit=0\n");
+	timeline = open_run(&scene);
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_LEFT_OUT));
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpuint(timeline->clocks->len, ==, 1);
+	g_assert_cmpuint(timeline->slices.n, ==, 2);
+	g_assert_cmpint(timeline->slices.start_ns[timeline_find(timeline, "b", 0)] -
+				timeline->slices.start_ns[timeline_find(timeline, "a", 0)],
+			==, 500000);
+	g_assert_cmpint(tacho_timeline_process(timeline, track_of(timeline, "a")->process)->rank,
+			==, 1);
+	scene_release(&scene);
+}
+
 static void test_broken(void)
 {
 	struct scene scene;
@@ -390,6 +420,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mixed_run/stranger", test_stranger);
 	g_test_add_func("/mixed_run/steps", test_steps);
 	g_test_add_func("/mixed_run/refused", test_refused);
+	g_test_add_func("/mixed_run/trace alone", test_trace_alone);
 	g_test_add_func("/mixed_run/broken", test_broken);
 #ifdef TACHO_HAVE_BABELTRACE
 	g_test_add_func("/mixed_run/bystanders", test_bystanders);
