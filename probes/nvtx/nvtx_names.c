@@ -9,6 +9,9 @@
 #define MAX_DOMAINS    256
 #define MAX_STRINGS    65536
 #define MAX_CATEGORIES 1024
+#define MAX_TEXTS      4096 /* a power of 2 */
+#define TEXT_TRIES     8    /* places in which a text may be */
+#define TEXT_BYTES     256
 
 struct name_list {
 	char **names; /* atomic */
@@ -73,6 +76,48 @@ const void *nvtx_string_new(const char *text)
 const char *nvtx_string_text(const void *string)
 {
 	return find(&strings, string);
+}
+
+/* --- texts that come anew with each call ---------------------------------------------------- */
+
+static char *texts[MAX_TEXTS]; /* atomic; never changed again */
+
+/* FNV-1a (Fowler, Noll, Vo), 32 bits. */
+static uint32_t hash_of(const char *text, size_t *ret_length)
+{
+	uint32_t hash = 2166136261u;
+	size_t length = 0;
+
+	for (; text[length] && length < TEXT_BYTES; length++)
+		hash = (hash ^ (unsigned char)text[length]) * 16777619u;
+	*ret_length = length;
+	return hash ^ hash >> 15;
+}
+
+const char *nvtx_text_kept(const char *text)
+{
+	char *copy = NULL;
+	size_t length;
+	uint32_t hash;
+
+	if (!text || !*text)
+		return NULL;
+	hash = hash_of(text, &length);
+	for (uint32_t i = 0; i < TEXT_TRIES && length < TEXT_BYTES; i++) {
+		char **place = &texts[(hash + i) % MAX_TEXTS];
+		char *there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+		if (!there && (copy || (copy = strdup(text))) &&
+		    __atomic_compare_exchange_n(place, &there, copy, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return copy;
+		if (there && strcmp(there, text) == 0) {
+			free(copy); /* another thread was first */
+			return there;
+		}
+	}
+	free(copy);
+	return NULL;
 }
 
 /* --- categories ------------------------------------------------------------------------------ */

@@ -19,6 +19,9 @@ const void *nvtx_string_new(const char *text);
 /* NULL: it was given out by nobody. */
 const char *nvtx_string_text(const void *string);
 
+/* A copy of the text, the same at each call with an equal one, for as long as the process lives. NULL: it is empty, too long, or there are too many. */
+const char *nvtx_text_kept(const char *text);
+
 void nvtx_category_set(const void *domain, uint32_t category, const char *name);
 /* NULL: it has none. */
 const char *nvtx_category_name(const void *domain, uint32_t category);

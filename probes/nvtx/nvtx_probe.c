@@ -101,16 +101,29 @@ static void find_class(void *spoken_pointer)
 				  message_of(spoken, narrow, sizeof(narrow)));
 }
 
-/* The class of its region. Registered strings are known by their address. */
-static uint32_t class_of(struct spoken *spoken)
+/* Its message at an address where it stays; NULL: it has none. */
+static const char *lasting_text(const struct spoken *spoken)
 {
 	const struct nvtx_event *event = spoken->event;
-	const char *text = NULL;
+
+	if (!event)
+		return nvtx_text_kept(spoken->ascii);
+	if (event->category)
+		return NULL;
+	if (event->message_type == NVTX_MESSAGE_REGISTERED)
+		return nvtx_string_text(event->message.registered);
+	return event->message_type == NVTX_MESSAGE_ASCII ? nvtx_text_kept(event->message.ascii)
+							 : NULL;
+}
+
+/* The class of its region, found by the message's address where it can be: that spares another stack and a search. */
+static uint32_t class_of(struct spoken *spoken)
+{
+	const char *text;
 
 	if (!is_wanted())
 		return 0;
-	if (event && event->message_type == NVTX_MESSAGE_REGISTERED && !event->category)
-		text = nvtx_string_text(event->message.registered);
+	text = lasting_text(spoken);
 	if (text)
 		return region_class(TRACE_KIND_ANNOTATION, nvtx_domain_name(spoken->domain), text);
 	tacho_run_aside(find_class, spoken);

@@ -35,6 +35,10 @@ if command -v babeltrace2 >/dev/null; then
 	grep -qE 'loader/read: batch: .* id = 7' events || wrong "no payload"
 fi
 "$TACHO" info --json run | grep -q '"rank":0' || wrong "a program's mark 'rank' was taken for tacho's"
+"$TACHO" record -q --force -o run -- "$calls" anew >out 2>err
+"$TACHO" query --format csv run "select count(*), sum(n) from (select count(*) n from slice where name like 'range %' group by name having n = 2)" | grep -qx 5000,10000 ||
+	wrong "texts at one address are taken for each other"
+"$TACHO" query --format csv run "select count(*) from slice where name like 'xxx%'" | grep -qx 2 || wrong "a long text is lost"
 NVTX_INJECTION64_PATH=/other/tool.so "$TACHO" record --force -o run -- "$calls" >out 2>err
 [ "$(cat out)" = "no tool" ] || wrong "another tool's variable was changed"
 grep -q 'NVTX_INJECTION64_PATH names /other/tool.so already' err || wrong "nobody says that another tool was there first"

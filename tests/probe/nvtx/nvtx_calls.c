@@ -128,6 +128,26 @@ static void call_domains(void)
 }
 
 /* A range in each round. Without a tool a program would call nothing. */
+/* Texts at one address, more of them than are kept, and a long one. */
+static void anew(void)
+{
+	int (*push)(const char *) = (int (*)(const char *))core[NVTX_RANGE_PUSH_A];
+	int (*pop)(void) = (int (*)(void))core[NVTX_RANGE_POP];
+	char text[1000];
+
+	for (int i = 0; i < 10000 && push && pop; i++) {
+		snprintf(text, sizeof(text), "range %d", i % 5000);
+		push(text);
+		pop();
+	}
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < 2 && push && pop; i++) {
+		push(text);
+		pop();
+	}
+}
+
 static void paced(void)
 {
 	int (*push)(const char *) = (int (*)(const char *))core[NVTX_RANGE_PUSH_A];
@@ -152,10 +172,13 @@ int main(int argc, char **argv)
 
 	if (library)
 		initialize = (int (*)(nvtx_get_table *))dlsym(library, "InitializeInjectionNvtx2");
-	if (argc > 1 && strcmp(argv[1], "paced") == 0) {
+	if (argc > 1 && (strcmp(argv[1], "paced") == 0 || strcmp(argv[1], "anew") == 0)) {
 		if (initialize)
 			initialize(get_table);
-		paced();
+		if (strcmp(argv[1], "anew") == 0)
+			anew();
+		else
+			paced();
 		return 0;
 	}
 	if (!initialize) {
