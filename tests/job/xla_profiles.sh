@@ -18,14 +18,15 @@ check()
 	"$1" "$jobs/$2" "$3" 40 2>plain.err | grep -E '^(loss|profiles)' | sort >plain.txt
 	"$TACHO" record -q -o "$run" -- "$1" "$jobs/$2" "$3" 40 2>recorded.err |
 		grep -E '^(loss|profiles)' | sort >recorded.txt
-	cmp plain.txt recorded.txt || { echo "$2 $3: other results"; exit 1; }
+	cmp plain.txt recorded.txt || { echo "$2 $3: other results"; tail -20 recorded.err; exit 1; }
 	"$TACHO" info "$run" --json >info.json
 	python3 - "$2 $3" "$4" "$5" <<'END'
 import json, sys
 job, ranks, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 info = json.load(open("info.json"))
-assert info["ranks"] == ranks == len(info["processes"]), (job, info["ranks"])
-assert sorted(process["rank"] for process in info["processes"]) == list(range(ranks)), job
+assert info["ranks"] == ranks, (job, info["ranks"])
+# the program that starts the ranks is there as well, by its stacks
+assert sorted({process["rank"] for process in info["processes"] if process["rank"] is not None}) == list(range(ranks)), (job, info["processes"])
 assert info["steps"] == steps, (job, info["steps"])
 assert info["steps_found"] == "annotated", (job, info["steps_found"])
 assert info["trust"]["present_score"] >= 95, (job, info["trust"])
