@@ -1,5 +1,8 @@
 """soak_torch.py SECONDS: PyTorch in four threads beside data-loader workers, forked children, a timer's signals and Python's own threads that
-come and go. Prints how many operations of one name were called in this process, which the run must have."""
+come and go. Prints how many operations of one name were called in this process, which the run must have.
+
+Threads draw from generators of their own: the default one has a lock, and a data-loader worker that is forked while a thread holds it waits for it for ever
+(PyTorch 1.13, without tacho as well)."""
 
 import os
 import signal
@@ -22,12 +25,12 @@ class Squares(torch.utils.data.Dataset):
         return torch.ones(16) * index
 
 
-def work(number):
-    net = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+def work(number, net):
+    generator = torch.Generator()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     while time.monotonic() < END:
         optimizer.zero_grad()
-        net(torch.randn(8, 32)).sum().backward()
+        net(torch.randn(8, 32, generator=generator)).sum().backward()
         optimizer.step()
         torch.special.erfcx(torch.ones(3))
         counts[number] += 1
@@ -38,7 +41,8 @@ def main():
     torch.set_num_threads(1)
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(N_THREADS)]
+    nets = [torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1)) for _ in range(N_THREADS)]
+    threads = [threading.Thread(target=work, args=(number, net)) for number, net in enumerate(nets)]
     for thread in threads:
         thread.start()
     while time.monotonic() < END:
