@@ -20,7 +20,7 @@ const struct device_peak *device_find(const gchar *name)
 	return NULL;
 }
 
-gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rate)
+enum device_rate device_wider_rate(enum device_rate rate)
 {
 	static const enum device_rate wider[DEVICE_N_RATES] = {
 		[DEVICE_FP32] = DEVICE_FP32, [DEVICE_TF32] = DEVICE_FP32,
@@ -28,8 +28,13 @@ gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rat
 		[DEVICE_INT8] = DEVICE_FP16,
 	};
 
-	while (device->tera_ops[rate] <= 0 && wider[rate] != rate)
-		rate = wider[rate];
+	return wider[rate];
+}
+
+gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rate)
+{
+	while (device->tera_ops[rate] <= 0 && device_wider_rate(rate) != rate)
+		rate = device_wider_rate(rate);
 	return device->tera_ops[rate] * 1e3;
 }
 

@@ -30,6 +30,9 @@ const struct device_peak *device_find(const gchar *name);
 /* Operations a ns: where there is no unit for such numbers, those of the next wider. */
 gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rate);
 
+/* What takes the place of such numbers where a device has no unit for them: the next wider; of fp32 itself. */
+enum device_rate device_wider_rate(enum device_rate rate);
+
 /* All names, between ", ". To be freed with g_free(). */
 gchar *device_names(void);
 

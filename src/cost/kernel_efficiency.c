@@ -165,9 +165,9 @@ static guint fit_of(const struct kernel_efficiency *row, const struct device_pea
 	return strcmp(row->device->chip, device->chip) == 0 ? fit : 0;
 }
 
-static const struct kernel_efficiency *find_row(const struct kernel_efficiencies *table,
-						const struct device_peak *device,
-						const struct kernel_demand *demand)
+const struct kernel_efficiency *kernel_efficiency_find(const struct kernel_efficiencies *table,
+						       const struct device_peak *device,
+						       const struct kernel_demand *demand)
 {
 	const struct kernel_efficiency *best = NULL;
 	guint best_fit = 0;
@@ -211,8 +211,8 @@ gdouble kernel_efficiency_move(const struct kernel_efficiencies *table,
 			       const struct kernel_demand *demand, gdouble duration_ns,
 			       enum efficiency_ground *ret_ground)
 {
-	const struct kernel_efficiency *row_from = find_row(table, from, demand);
-	const struct kernel_efficiency *row_to = find_row(table, to, demand);
+	const struct kernel_efficiency *row_from = kernel_efficiency_find(table, from, demand);
+	const struct kernel_efficiency *row_to = kernel_efficiency_find(table, to, demand);
 	struct kernel_efficiency before = { 0 }, after = { 0 };
 	gboolean has_work = demand->flops > 0 || demand->bytes > 0;
 	gboolean is_told;

@@ -46,7 +46,13 @@ struct kernel_demand {
 	enum kernel_class class;
 	enum device_rate rate; /* DEVICE_N_RATES: not known */
 	gdouble flops, bytes;  /* both 0: not known */
+	gdouble weight_bytes;  /* of `bytes`, what is as large whatever the batch */
 };
+
+/* What was measured of such kernels on the device, or another with its chip; good for as long as the table; NULL: nothing was. */
+const struct kernel_efficiency *kernel_efficiency_find(const struct kernel_efficiencies *table,
+						       const struct device_peak *device,
+						       const struct kernel_demand *demand);
 
 /* By what a time on another device was found. */
 enum efficiency_ground {

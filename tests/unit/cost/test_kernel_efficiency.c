@@ -43,15 +43,15 @@ static void test_properties(void)
 {
 	for (guint class = 0; class < N_KERNEL_CLASSES; class ++) {
 		check_demand((struct kernel_demand){ .class = class, .rate = DEVICE_N_RATES });
-		check_demand((struct kernel_demand){ class, DEVICE_BF16, 1e9, 1e6 });
-		check_demand((struct kernel_demand){ class, DEVICE_FP32, 0, 1e6 });
+		check_demand((struct kernel_demand){ class, DEVICE_BF16, 1e9, 1e6, 0 });
+		check_demand((struct kernel_demand){ class, DEVICE_FP32, 0, 1e6, 0 });
 	}
 }
 
 static void test_grounds(void)
 {
 	struct kernel_efficiencies table;
-	struct kernel_demand gemm = { KERNEL_GEMM, DEVICE_BF16, 1e9, 1e6 };
+	struct kernel_demand gemm = { KERNEL_GEMM, DEVICE_BF16, 1e9, 1e6, 0 };
 	struct kernel_demand other = { .class = KERNEL_OTHER, .rate = DEVICE_N_RATES };
 	const struct device_peak *h100 = device_find("H100"), *amd = device_find("MI300X");
 	enum efficiency_ground ground;
