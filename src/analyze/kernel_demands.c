@@ -59,6 +59,7 @@ struct kernel_demand kernel_demands_of(struct kernel_demands *demands, guint32 k
 		/* of its table it reads as much as it gives, which was not recorded */
 		demand.flops = demand.class == KERNEL_GATHER ? 0 : work->flops;
 		demand.bytes = demand.class == KERNEL_GATHER ? 0 : work->bytes;
+		demand.weight_bytes = demand.class == KERNEL_GATHER ? 0 : work->weight_bytes;
 	} else if (kernel_class_is_arithmetic(demand.class)) {
 		demand.rate = rate_of_trait(trait);
 	}

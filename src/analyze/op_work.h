@@ -9,6 +9,7 @@
 
 struct op_work {
 	gdouble flops, bytes;
+	gdouble weight_bytes; /* of products and convolutions: of `bytes`, what is as large whatever the batch, as far as shapes tell */
 	enum device_rate rate; /* of its first tensor that has one; DEVICE_N_RATES: none has */
 };
 
