@@ -12,6 +12,8 @@ static struct edit_state *edit_state_new(void)
 
 	state->companion.class = &edit_state_class;
 	state->guest_rounds = 1;
+	state->batch_factor = 1;
+	state->batched = g_array_new(FALSE, TRUE, sizeof(guint8));
 	state->precisions = g_array_new(FALSE, FALSE, sizeof(struct changed_precision));
 	state->devices = g_array_new(FALSE, TRUE, sizeof(const gchar *));
 	return state;
@@ -22,6 +24,7 @@ static struct graph_companion *copy(const struct graph_companion *companion)
 	const struct edit_state *state = (const struct edit_state *)companion;
 	struct edit_state *other = g_memdup2(state, sizeof(*state));
 
+	other->batched = g_array_copy(state->batched);
 	other->precisions = g_array_copy(state->precisions);
 	other->devices = g_array_copy(state->devices);
 	return &other->companion;
@@ -61,9 +64,17 @@ static void release(struct graph_companion *companion)
 {
 	struct edit_state *state = (struct edit_state *)companion;
 
+	g_array_unref(state->batched);
 	g_array_unref(state->precisions);
 	g_array_unref(state->devices);
 	g_free(state);
+}
+
+gdouble edit_state_batch_of(const struct edit_state *state, guint32 slice)
+{
+	return slice < state->batched->len && g_array_index(state->batched, guint8, slice)
+		       ? state->batch_factor
+		       : 1;
 }
 
 struct edit_state *edit_state_of(TachoGraph *graph)
@@ -77,6 +88,8 @@ const struct edit_state *edit_state_read(const TachoGraph *graph)
 {
 	static GArray none;
 	static const struct edit_state nothing = { .guest_rounds = 1,
+						   .batch_factor = 1,
+						   .batched = &none,
 						   .precisions = &none,
 						   .devices = &none };
 

@@ -3,7 +3,7 @@
 #ifndef TACHO_PRECISION_H
 #define TACHO_PRECISION_H
 
-#include "analyze/op_work.h"
+#include "edit/kernel_changes.h"
 #include "edit/rank_choice.h"
 
 /* What is known of an operation whose kernels were recorded, on a rank or a copy of it. */
@@ -15,7 +15,9 @@ struct operation {
 	enum device_rate recorded, before,
 		now;		 /* its numbers: as recorded, before the change, after it */
 	enum device_rate stored; /* what its weights are kept in; DEVICE_N_RATES: as recorded */
-	gdouble factor, factor_before;
+	struct work_factor work; /* what its numbers make of the recorded work of its kernels ... */
+	gdouble factor_before;	 /* ... and made of it before the change */
+	gboolean is_measured;	 /* what such kernels reach with these numbers, on such a device */
 	gdouble cast_ns, cast_ns_before;
 	gdouble cast_bytes; /* of what the casts make ... */
 	guint32 memory;	    /* ... and whose memory is that of the kernels: as graph_block's */
@@ -30,10 +32,11 @@ struct precision {
 	const gchar *kind; /* of slices; NULL: all */
 	const GRegex *regex;
 	struct op_works works;
+	struct kernel_changes kernels;
 	GHashTable *backward;	/* slices that backward passes of what matches begin with */
 	GHashTable *operations; /* graph_op_key() -> struct operation */
 	GPtrArray *in_order;	/* the same by when their first kernels began */
-	gdouble changed_ns, all_ns;
+	gdouble changed_ns, unmeasured_ns, all_ns;
 };
 
 /* Bytes of a number. */

@@ -3,19 +3,18 @@
  * What each sample needs is done F times as often; what is done once a step stays. In the forward and backward pass
  * (pass_nodes.c):
  *
- *     a device's kernels, copies    the shortest that its rank has is what a kernel takes in any case; the rest
- *                                   goes with the batch
- *     a host's operations, kernels  the same, by the quarter of the pieces that is shortest; where a device does the
- *                                   work they only ask for it, and stay
+ *     a device's kernels            the share of their recorded time that goes with their work (work_shares.h)
+ *     copies, casts                 all their time
+ *     a host's operations, kernels  the longest of the shortest quarter of the pieces is what a piece takes in any case; the rest goes
+ *                                   with the batch. Where a device does the work they only ask for it, and stay
  *     collectives                   bytes of what is no gradient go with the batch
  *     data loading                  goes with the batch, as scale:loader=F
  *     memory                        what is given back within the pass, and what the forward pass hands out
  *
  * and what adds up gradients, the optimizer, and the collectives of gradients stay: they are as large as the model.
  *
- * (1) A device that a kernel does not fill takes more in the same time, so F > 1 predicts a step that is too long rather
- *     than too short. (2) What is asked of weights alone (casts of them, say) is taken to go with the batch. */
-#include <math.h>
+ * (1) Kernels' times follow from what was recorded and from all that changes of the batch and of precisions made of it, so these may
+ *     be made in any order, and taken back. (2) What is asked of weights alone (casts of them, say) is taken to go with the batch. */
 #include <string.h>
 
 #include "base/for_each.h"
@@ -23,6 +22,8 @@
 #include "base/time_units.h"
 #include "edit/pass_nodes.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
+#include "edit/kernel_changes.h"
 #include "trace/data_loading.h"
 #include "trace/region_kind.h"
 
@@ -41,9 +42,10 @@ struct batch {
 	TachoGraph *graph;
 	struct pass_nodes pass;
 	gdouble factor;
-	guint8 *within;		      /* of each slice */
-	guint8 *has_device;	      /* of each rank that is played */
-	gdouble *host_ns, *device_ns; /* what a piece takes in any case, by rank */
+	guint8 *within;	    /* of each slice */
+	guint8 *has_device; /* of each rank that is played */
+	gdouble *host_ns;   /* what a piece takes in any case, by rank */
+	struct kernel_changes kernels;
 };
 
 static void find_within(struct batch *batch)
@@ -116,19 +118,12 @@ static void find_fixed(struct batch *batch)
 	guint32 n_ranks = graph_n_own_ranks(graph);
 	g_autoptr(GPtrArray) host = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 
-	for (guint32 i = 0; i < n_ranks; i++) {
+	for (guint32 i = 0; i < n_ranks; i++)
 		g_ptr_array_add(host, g_array_new(FALSE, FALSE, sizeof(gint64)));
-		batch->device_ns[i] = INFINITY;
-	}
 	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 
-		if (!is_work(batch, i) || rank >= n_ranks)
-			continue;
-		if (node->kind == TACHO_NODE_DEVICE)
-			batch->device_ns[rank] =
-				MIN(batch->device_ns[rank], (gdouble)node->duration_ns);
-		else if (node->kind == TACHO_NODE_OP)
+		if (node->kind == TACHO_NODE_OP && is_work(batch, i) && rank < n_ranks)
 			g_array_append_val(g_ptr_array_index(host, rank), node->duration_ns);
 	}
 	for (guint32 i = 0; i < n_ranks; i++) {
@@ -152,19 +147,15 @@ static void find_devices(struct batch *batch)
 
 /* --- what changes ----------------------------------------------------------------------------- */
 
-/* What a piece takes in any case, at most. */
-static gdouble fixed_of(const struct batch *batch, const struct graph_node *node)
+/* What all pieces but kernels take. */
+static void scale_piece(const struct batch *batch, struct graph_node *node)
 {
 	guint32 rank = graph_lane_at(batch->graph, node->lane)->rank_index;
+	gdouble ns = (gdouble)node->duration_ns;
+	gdouble fixed_ns = node->kind == TACHO_NODE_OP ? MIN(batch->host_ns[rank], ns) : 0;
 
-	switch ((TachoNodeKind)node->kind) {
-	case TACHO_NODE_DEVICE:
-		return MIN(batch->device_ns[rank], (gdouble)node->duration_ns);
-	case TACHO_NODE_OP:
-		return MIN(batch->host_ns[rank], (gdouble)node->duration_ns);
-	default:
-		return 0;
-	}
+	graph_change_duration(node, rounded_ns(fixed_ns + (ns - fixed_ns) * batch->factor),
+			      fixed_ns > 0 ? ORIGIN_MODELLED : ORIGIN_SCALED);
 }
 
 static guint32 scale_work(struct batch *batch)
@@ -173,16 +164,13 @@ static guint32 scale_work(struct batch *batch)
 
 	for (guint32 i = 0; i < batch->pass.n_nodes; i++) {
 		struct graph_node *node = graph_node_at(batch->graph, i);
-		gdouble fixed_ns;
 
 		if (!is_work(batch, i))
 			continue;
-		fixed_ns = fixed_of(batch, node);
-		graph_change_duration(
-			node,
-			rounded_ns(fixed_ns +
-				   ((gdouble)node->duration_ns - fixed_ns) * batch->factor),
-			fixed_ns > 0 ? ORIGIN_MODELLED : ORIGIN_SCALED);
+		if (node->kind == TACHO_NODE_DEVICE)
+			kernel_changes_batch(&batch->kernels, node, batch->factor);
+		else
+			scale_piece(batch, node);
 		n++;
 	}
 	return n;
@@ -220,6 +208,23 @@ static void scale_memory(struct batch *batch)
 	}
 }
 
+static void tell_kernels(const struct batch *batch)
+{
+	TachoGraph *graph = batch->graph;
+	const struct kernel_doubt *doubt = &edit_state_read(graph)->batch_doubt;
+
+	graph_note(graph,
+		   "of the time of kernels, %.0f %% is of operations whose work is known on a "
+		   "device that is; their work goes with the "
+		   "batch, and the rest of their time stays. %s. The kernels of a step may take "
+		   "%.4g ms less, or %.4g ms more",
+		   100 * work_shares_known(&batch->kernels.shares),
+		   "Of kernels whose work is not known as much goes with it as of the others, or "
+		   "all but the least time of a kernel "
+		   "where there are few others",
+		   doubt->less_ns / 1e6, doubt->more_ns / 1e6);
+}
+
 static gboolean change_batch(struct batch *batch, const struct change *change, GError **error)
 {
 	TachoGraph *graph = batch->graph;
@@ -227,10 +232,10 @@ static gboolean change_batch(struct batch *batch, const struct change *change, G
 
 	batch->has_device = g_new0(guint8, n_ranks);
 	batch->host_ns = g_new0(gdouble, n_ranks);
-	batch->device_ns = g_new0(gdouble, n_ranks);
 	find_within(batch);
 	find_devices(batch);
 	find_fixed(batch);
+	kernel_changes_init(&batch->kernels, graph, NULL);
 	if (scale_work(batch) == 0)
 		return change_refuse(error, change, "the passes show no computation");
 	scale_transfers(batch);
@@ -241,9 +246,9 @@ static gboolean change_batch(struct batch *batch, const struct change *change, G
 		   "grows with their number, but the fixed time of kernels, the optimizer and the "
 		   "communication of gradients stay",
 		   batch->factor);
-	if (batch->factor > 1 && memchr(batch->has_device, 1, n_ranks))
-		graph_note(graph, "kernels that do not fill their device grow less than in "
-				  "proportion, which the prediction does not model");
+	kernel_changes_keep_batch(&batch->kernels, graph, batch->factor);
+	if (memchr(batch->has_device, 1, n_ranks))
+		tell_kernels(batch);
 	return TRUE;
 }
 
@@ -271,6 +276,6 @@ gboolean apply_batch(TachoGraph *graph, const struct change *change, GError **er
 	g_free(batch.within);
 	g_free(batch.has_device);
 	g_free(batch.host_ns);
-	g_free(batch.device_ns);
+	kernel_changes_release(&batch.kernels);
 	return is_done;
 }

@@ -1,12 +1,13 @@
 /* what_if_precision: operations with numbers of another width.
  *
- * What matches, and its backward pass, is done by the units for such numbers, and moves tensors of that width:
- * by the roofline of the device, as what_if_named_device.c says. A gradient of an operation in 8 bits is in half
+ * What matches, and its backward pass, is done by the units for such numbers, where the device has them and such kernels reach more with
+ * them than without, and moves tensors of that width. That acts on the share of a kernel's time that goes with its work (work_shares.h);
+ * the rest stays. A gradient of an operation in 8 bits is in half
  * precision, for there is no training in less. Where tensors change their numbers they are cast
  * (precision_casts.c).
  *
- * Each change is made on what those before it left: what an operation takes is its recorded time, once, in
- * proportion to what its numbers need now, and casts go by the numbers that all operations have then.
+ * Each change is made on what those before it left: what an operation takes follows from its recorded time, once, by
+ * what its numbers need now, and casts go by the numbers that all operations have then.
  *
  * Without KIND~REGEX all operations are meant; of all ranks weights and gradients, too: nothing is cast, and
  * all-reduces carry so much less. If only some of the ranks change, weights and gradients stay, since all ranks
@@ -19,7 +20,6 @@
 #include "edit/precision.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
-#include "trace/kernel_trait.h"
 #include "trace/operation.h"
 
 gdouble precision_width(enum device_rate rate)
@@ -134,6 +134,8 @@ static void add_operation(struct precision *precision, guint32 index, guint32 sl
 	operation->before = operation->recorded;
 	operation->stored = DEVICE_N_RATES;
 	operation->factor_before = 1;
+	operation->work = (struct work_factor){ 1, 1, 1 };
+	operation->is_measured = TRUE;
 	g_hash_table_insert(precision->operations, key, operation);
 	g_ptr_array_add(precision->in_order, operation);
 }
@@ -153,6 +155,8 @@ static void recall(struct precision *precision)
 		operation->before = row->rate;
 		operation->stored = row->stored;
 		operation->factor_before = row->factor;
+		operation->work = (struct work_factor){ row->factor, MIN(row->factor, 1),
+							MAX(row->factor, 1) };
 		operation->cast_ns_before = row->cast_ns;
 	}
 }
@@ -173,7 +177,7 @@ static void remember(struct precision *precision)
 	FOR_EACH_POINTER(const struct operation, operation, precision->in_order) {
 		struct changed_precision row = { operation->set,    operation->slice,
 						 operation->now,    operation->stored,
-						 operation->factor, operation->cast_ns };
+						 operation->work.x, operation->cast_ns };
 
 		if (operation->now != operation->recorded || operation->cast_ns > 0 ||
 		    operation->stored != DEVICE_N_RATES)
@@ -183,28 +187,40 @@ static void remember(struct precision *precision)
 
 /* --- what they take --------------------------------------------------------------------------- */
 
-static gdouble least_ns(const struct device_peak *device, gdouble flops, gdouble bytes,
-			enum device_rate rate)
+/* The demand of the same operation with other numbers. */
+static struct kernel_demand with_numbers(struct kernel_demand demand, enum device_rate from,
+					 enum device_rate to)
 {
-	return MAX(flops / device_ops_per_ns(device, rate), bytes / device->gb_per_s);
+	demand.rate = to;
+	demand.bytes *= precision_width(to) / precision_width(from);
+	demand.weight_bytes *= precision_width(to) / precision_width(from);
+	return demand;
 }
 
-/* To what was recorded. */
-static gdouble factor_of(struct precision *precision, const struct operation *operation)
+/* What the numbers that it has now make of the work that was recorded. */
+static void find_work(struct precision *precision, struct operation *operation)
 {
-	const TachoGraph *graph = precision->graph;
-	const struct op_work *work = op_works_of(&precision->works, operation->slice);
-	const struct device_peak *device = precision->devices[operation->rank_index];
-	guint32 kernel = graph_node_at(graph, operation->first)->name;
+	struct work_shares *shares = &precision->kernels.shares;
+	const struct device_reach *reach =
+		work_shares_reach(shares, precision->devices[operation->rank_index]);
 	enum device_rate from = operation->recorded, to = operation->now;
-	gdouble bytes = work->bytes * precision_width(to) / precision_width(from);
+	struct kernel_demand before = work_shares_demand(
+				     shares, graph_node_at(precision->graph, operation->first)),
+			     after = with_numbers(before, from, to);
+	gdouble work_ns = kernel_work_ns(reach, &before), peak;
+	struct work_factor *work = &operation->work;
 
+	*work = (struct work_factor){ 1, 1, 1 };
 	if (from == to)
-		return 1;
-	if (from == DEVICE_FP32 && kernel_trait_of_name(graph->timeline, kernel) == KERNEL_IN_TF32)
-		from = DEVICE_TF32;
-	return least_ns(device, work->flops, bytes, to) /
-	       least_ns(device, work->flops, work->bytes, from);
+		return;
+	operation->is_measured = work_ns > 0 && kernel_work_is_measured(reach, &after);
+	work->x = peak = precision_width(to) / precision_width(from);
+	if (work_ns > 0) {
+		work->x = kernel_work_ns(reach, &after) / work_ns;
+		peak = kernel_peak_ns(reach, &after) / kernel_peak_ns(reach, &before);
+	}
+	work->least = MIN(MIN(work->x, peak), 1);
+	work->most = MAX(MAX(work->x, peak), 1);
 }
 
 /* The numbers that matching operations are then done with. */
@@ -229,8 +245,8 @@ static guint32 find_operations(struct precision *precision)
 						       : operation->before;
 		if (precision->is_whole)
 			operation->stored = operation->now;
-		operation->factor = operation->is_matched ? factor_of(precision, operation)
-							  : operation->factor_before;
+		if (operation->is_matched)
+			find_work(precision, operation);
 		n_matched += operation->is_matched;
 	}
 	return n_matched;
@@ -248,14 +264,17 @@ static void scale_kernels(struct precision *precision)
 			continue;
 		precision->all_ns += (gdouble)node->duration_ns;
 		operation = precision_operation_of(precision, i);
-		if (!operation || !operation->is_matched)
+		if (!operation)
 			continue;
-		precision->changed_ns += (gdouble)node->duration_ns;
-		graph_change_duration(node,
-				      rounded_ns((gdouble)node->duration_ns * operation->factor /
-						 operation->factor_before),
-				      ORIGIN_MODELLED);
+		if (operation->is_matched)
+			precision->changed_ns += (gdouble)node->duration_ns;
+		if (!operation->is_measured)
+			precision->unmeasured_ns += (gdouble)node->duration_ns;
+		kernel_changes_precision(&precision->kernels, node, operation->factor_before,
+					 &operation->work,
+					 operation->is_measured ? ORIGIN_MODELLED : ORIGIN_GUESSED);
 	}
+	edit_state_of(graph)->precision_doubt = kernel_changes_doubt(&precision->kernels);
 }
 
 /* --- gradients, memory ------------------------------------------------------------------------ */
@@ -312,6 +331,21 @@ static void scale_memory(struct precision *precision)
 
 /* --- the change ------------------------------------------------------------------------------- */
 
+static void tell_doubt(const struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	const struct kernel_doubt *doubt = &edit_state_read(graph)->precision_doubt;
+
+	graph_note(graph,
+		   "with such numbers on such a device, %.0f %% of that time was not measured: "
+		   "there, the median of other devices "
+		   "counts, and the units of wider numbers where they are faster. The kernels of a "
+		   "step may take %.4g ms less, or "
+		   "%.4g ms more",
+		   100 * precision->unmeasured_ns / MAX(precision->changed_ns, 1.0),
+		   doubt->less_ns / 1e6, doubt->more_ns / 1e6);
+}
+
 static void make_change(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
@@ -328,8 +362,10 @@ static void make_change(struct precision *precision)
 	edit_state_of(graph)->has_precision = TRUE;
 	graph_note(graph,
 		   "kernels with %.0f %% of the time of devices compute with numbers of another "
-		   "width, by the roofline of %s; casts follow from the order of operations",
+		   "width on %s, which acts on the part of their time that goes with their work; "
+		   "casts follow from the order of operations",
 		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
+	tell_doubt(precision);
 }
 
 static gboolean change_numbers(struct precision *precision, const struct change *change,
@@ -338,6 +374,8 @@ static gboolean change_numbers(struct precision *precision, const struct change 
 	gboolean is_found;
 
 	op_works_init(&precision->works, precision->graph->timeline);
+	kernel_changes_init(&precision->kernels, precision->graph,
+			    change->recorded ? device_find(change->recorded) : NULL);
 	precision->operations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	precision->in_order = g_ptr_array_new();
 	find_backward(precision);
@@ -347,6 +385,7 @@ static gboolean change_numbers(struct precision *precision, const struct change 
 	g_hash_table_unref(precision->backward);
 	g_hash_table_unref(precision->operations);
 	g_ptr_array_unref(precision->in_order);
+	kernel_changes_release(&precision->kernels);
 	op_works_release(&precision->works);
 	return is_found || change_refuse(error, change,
 					 "no kernel belongs to such an operation with known "

@@ -146,8 +146,9 @@ static void test_batch(void)
 	assert_predicted(on_host, "batch=2x", 20 + 4 + 50 + 58 + 10 + 20);
 	assert_predicted(on_host, "batch=0.5", 5 + 4 + 14 + 16 + 10 + 20);
 	assert_predicted(on_host, "batch=1x", 100);
-	/* the shorter kernel is what a kernel takes in any case */
-	assert_predicted(on_device, "batch=2x", 300 + 50);
+	/* of kernels of which nothing is known all but 10 goes with the batch: 90 and 140 become 170 and 270, from 10 on, and 5 between */
+	assert_predicted(on_device, "batch=2x", 300 + 80 + 130);
+	assert_predicted(on_device, "batch=2x;batch=0.5", 300);
 	assert_peak("", 1110);
 	assert_peak("batch=2x", 2 * 1100 + 10); /* gradients are as large as the model */
 	assert_refused(on_host, "batch=64", "write batch=F");

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/kernel_work.h"
 #include "predicted.h"
 #include "timeline_text.h"
 
@@ -30,13 +31,42 @@ static const gchar products[] =
 	"  kernel other 400..500 launch=launch3\n"
 	"  kernel sgemm 500..700 launch=launch4\n";
 
-static const gdouble product_us = 200 * 15.7 / 125; /* bound by arithmetic, with both */
+/* The shortest kernel of a run counts up to so much. */
+#define LEAST_NS 10e3
+
+/* By what factor a kernel of 32 bits that was recorded on one device takes longer with other numbers, on the same or another: as
+ * kernel_work.h says, which has tests of its own. */
+static gdouble factor_on(const gchar *recorded, const gchar *device, struct kernel_demand demand,
+			 gdouble us, enum device_rate rate)
+{
+	struct kernel_efficiencies table;
+	struct device_reach before, now;
+	struct kernel_demand after = demand;
+	gdouble share;
+
+	kernel_efficiencies_init(&table);
+	device_reach_init(&before, &table, device_find(recorded));
+	device_reach_init(&now, &table, device_find(device));
+	kernel_efficiencies_release(&table);
+	after.rate = rate;
+	after.bytes *= rate == DEVICE_INT8 ? 0.25 : 0.5;
+	share = kernel_split_of(&before, &demand, us * 1e3, LEAST_NS, 1).work;
+	return kernel_work_factor(share,
+				  kernel_work_ns(&now, &after) / kernel_work_ns(&now, &demand));
+}
+
+static const struct kernel_demand mm = { KERNEL_GEMM, DEVICE_FP32, 2e9, 12e6, 0 };
+static const struct kernel_demand relu = { KERNEL_ELEMENTWISE, DEVICE_FP32, 1e6, 8e6, 0 };
+
+/* What they take in half precision. */
+static gdouble product_us, relu_us;
 
 static void test_part(void)
 {
 	/* Two inputs of the first are cast, then that of the relu, and both of the backward pass: 1 M numbers of
 	 * 6 bytes each. */
 	gdouble cast_us = 6e6 / 900e3;
+	gdouble converted_us = 200 * factor_on("V100", "V100", mm, 200, DEVICE_BF16);
 
 	assert_predicted(products, "precision:op~^aten::mm$=fp16",
 			 100 + (product_us + 2 * cast_us) + (100 + cast_us) + 100 +
@@ -47,24 +77,28 @@ static void test_part(void)
 				 (product_us + 2 * cast_us) + 300);
 	/* the sum moves half: it is cast, and so is what the product after it reads of it */
 	assert_predicted(products, "precision:op~relu=fp16",
-			 100 + 200 + (50 + cast_us) + 100 + (200 + cast_us) + 300);
-	/* no unit for bfloat16 on this device, but half the bytes, which decide nothing */
+			 100 + 200 + (relu_us + cast_us) + 100 + (200 + cast_us) + 300);
+	/* no unit for bfloat16 on this device: numbers are converted on their way, and products are bound by arithmetic */
+	g_assert_cmpfloat(converted_us, >, 200);
 	assert_predicted(products, "precision:op~^aten::mm$=bf16",
-			 100 + (200 + 2 * cast_us) + (100 + cast_us) + 100 + (200 + 2 * cast_us) +
-				 300);
+			 100 + (converted_us + 2 * cast_us) + (100 + cast_us) + 100 +
+				 (converted_us + 2 * cast_us) + 300);
 	assert_predicted(products, "precision:op~^aten::mm$=fp32", 1000);
 }
 
 static void test_whole(void)
 {
 	assert_predicted(products, "precision=fp16",
-			 100 + product_us + 50 + 100 + product_us + 300);
+			 100 + product_us + relu_us + 100 + product_us + 300);
 	assert_predicted(products, "precision=fp32", 1000);
-	/* an A100 does 312 T/s where it did 19.5 */
+	/* an A100 does 19.5 T/s in 32 bits, and has 2039 GB/s */
 	assert_predicted(products, "precision=fp32;device=A100-80GB;device=V100", 1000);
-	assert_predicted(products, "device=A100-80GB,efficiency:equal;precision=fp16",
-			 100 + 200 * 15.7 / 312 + 200 * 900.0 / 2039 - 50 * 900.0 / 2039 +
-				 200 * 15.7 / 312 + 300);
+	assert_predicted(
+		products, "device=A100-80GB,efficiency:equal;precision=fp16",
+		100 + 2 * 200 * 15.7 / 19.5 * factor_on("V100", "A100-80GB", mm, 200, DEVICE_FP16) +
+			100 * 900.0 / 2039 *
+				(1 + factor_on("V100", "A100-80GB", relu, 100, DEVICE_FP16)) +
+			300);
 }
 
 /* Each change on what those before it left: casts stay only where the numbers still differ. */
@@ -74,40 +108,42 @@ static void test_several(void)
 
 	/* the sum between the products in half precision, too: of casts, the weights' stay, and the first input's */
 	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~relu=fp16",
-			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+			 100 + (product_us + 2 * cast_us) + relu_us + 100 + (product_us + cast_us) +
 				 300);
 	/* in either order, and in one */
 	assert_predicted(products, "precision:op~relu=fp16;precision:op~^aten::mm$=fp16",
-			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+			 100 + (product_us + 2 * cast_us) + relu_us + 100 + (product_us + cast_us) +
 				 300);
 	assert_predicted(products, "precision:op~^aten::mm$|relu=fp16",
-			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+			 100 + (product_us + 2 * cast_us) + relu_us + 100 + (product_us + cast_us) +
 				 300);
 	/* and back: nothing is left of it */
 	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~^aten::mm$=fp32",
 			 1000);
 	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~.=fp32", 1000);
 	/* numbers of one width, but not the same: 4 MB are read and written as many times */
-	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~relu=bf16",
-			 100 + (product_us + 2 * cast_us) + (50 + 4e6 / 900e3) + 100 +
-				 (product_us + cast_us + 4e6 / 900e3) + 300);
+	assert_predicted(
+		products, "precision:op~^aten::mm$=fp16;precision:op~relu=bf16",
+		100 + (product_us + 2 * cast_us) +
+			(100 * factor_on("V100", "V100", relu, 100, DEVICE_BF16) + 4e6 / 900e3) +
+			100 + (product_us + cast_us + 4e6 / 900e3) + 300);
 	/* all of it, but for the sum, which is bound by memory: its input is cast, and what comes out of it */
 	assert_predicted(products, "precision=fp16;precision:op~relu=fp32",
 			 100 + product_us + (100 + cast_us) + 100 + (product_us + cast_us) + 300);
 	/* what was changed between stays so: twice as long a cast, of what is left */
 	assert_predicted(products, "precision:op~relu=fp16;scale:op~relu=2;precision:op~relu=fp16",
-			 100 + 200 + 2 * (50 + cast_us) + 100 + (200 + cast_us) + 300);
+			 100 + 200 + 2 * (relu_us + cast_us) + 100 + (200 + cast_us) + 300);
 	assert_predicted(products, "precision:op~relu=fp16;scale:op~relu=2;precision:op~relu=fp32",
 			 100 + 200 + 2 * 100 + 100 + 200 + 300);
 }
 
-/* In 8 bits: what comes out is in 32, so each that follows is cast again. A T4 does 130 T/s so, and 65 in half. */
+/* In 8 bits: what comes out is in 32, so each that follows is cast again. */
 static void test_eight_bits(void)
 {
-	gdouble eight_us = 200 * 8.1 / 130, half_us = 200 * 8.1 / 65, bytes = 320e3;
-	gdouble floor_us = 200 * (3e6 / 320e3) / (2e9 / 8.1e6); /* of moving 3 MB */
+	gdouble eight_us = 200 * factor_on("T4", "T4", mm, 200, DEVICE_INT8), bytes = 320e3;
+	gdouble half_us = 200 * factor_on("T4", "T4", mm, 200, DEVICE_FP16);
 
-	g_assert_cmpfloat(floor_us, <, eight_us);
+	g_assert_cmpfloat(eight_us, <, half_us);
 	assert_predicted(products, "precision:op~^aten::mm$=int8:T4",
 			 100 + (eight_us + 2 * 5e6 / bytes) + 100 + 100 +
 				 (half_us + 2 * 6e6 / bytes) + 300);
@@ -132,7 +168,8 @@ static void test_ranks(void)
 	static const gchar two[] =
 		"unit us\nrank 0 thread 1000 main\n" RANK "rank 1 thread 1001 main\n" RANK;
 	gdouble fast_us = product_us + 2 * 6e6 / 900e3, slow_us = 200 * 15.7 / 8.1;
-	gdouble slow_half_us = slow_us * 8.1 / 65 + 2 * 6e6 / 320e3;
+	gdouble slow_half_us =
+		slow_us * factor_on("V100", "T4", mm, 200, DEVICE_FP16) + 2 * 6e6 / 320e3;
 
 	/* the other one still takes as long */
 	assert_predicted(two, "precision:1:op~mm=fp16", 400);
@@ -214,6 +251,8 @@ static void test_refusals(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	product_us = 200 * factor_on("V100", "V100", mm, 200, DEVICE_FP16);
+	relu_us = 100 * factor_on("V100", "V100", relu, 100, DEVICE_FP16);
 	g_test_add_func("/what_if_precision/part", test_part);
 	g_test_add_func("/what_if_precision/whole", test_whole);
 	g_test_add_func("/what_if_precision/several", test_several);
