@@ -135,11 +135,22 @@ static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *
 	return TRUE;
 }
 
+static void see_doubt(TachoPrediction *prediction)
+{
+	const struct edit_state *state = edit_state_read(prediction->graph);
+
+	prediction->kernel_doubt_ms[0] =
+		(state->batch_doubt.less_ns + state->precision_doubt.less_ns) * to_ms;
+	prediction->kernel_doubt_ms[1] =
+		(state->batch_doubt.more_ns + state->precision_doubt.more_ns) * to_ms;
+}
+
 /* Change the prediction's graph and play it. All passes of a step are as the changes make them. */
 static gboolean change_and_play(TachoPrediction *prediction, const GArray *changes, GError **error)
 {
 	if (!changes_apply(prediction->graph, changes, error))
 		return FALSE;
+	see_doubt(prediction);
 	prediction->replay = tacho_replay_run(prediction->graph, error);
 	return prediction->replay != NULL;
 }

@@ -7,6 +7,9 @@
  * (2) Runs differ. The bounds reach from the least to the greatest of several recordings, as far as these tell.
  * (3) The model is off by E, which was measured of jobs that it was not tuned on, by the kind of change (model_errors.def).
  *
+ * (4) Of kernels whose work changes, bounds are known (edit/kernel_changes.h): a step is no further off than all kernels of a rank's step
+ *     together.
+ *
  * The parts are independent, so the distances from P add up by their squares: of logarithms, because errors are shares. From one
  * step alone the first is not known, and there is no interval. */
 #include "predict/prediction_interval.h"
@@ -19,6 +22,9 @@
 #include "edit/change.h"
 
 static const gdouble to_ms = 1e-6;
+/* What is left of a step at least, however much of its kernels is in doubt.
+ * Source: a rule: a logarithm needs some of it. If wrong, the lower bound of an interval is too high where nearly nothing is known. */
+#define LEAST_LEFT 0.05
 
 static const struct {
 	guint of; /* enum change_accuracy */
@@ -75,12 +81,14 @@ static void bound_median(GArray *steps, gdouble bounds_ms[2])
 	bounds_ms[1] = (gdouble)g_array_index(steps, gint64, steps->len - rank) * to_ms;
 }
 
-/* How far from `ms` a bound is that the spread alone puts at `bound_ms`, with the model's error; as a factor. */
-static gdouble distance(gdouble ms, gdouble bound_ms, gdouble error)
+/* How far from `ms` a bound is that the spread alone puts at `bound_ms`, and doubt alone at `doubt_ms`, with the model's error; as a
+ * factor. */
+static gdouble distance(gdouble ms, gdouble bound_ms, gdouble doubt_ms, gdouble error)
 {
 	gdouble spread = bound_ms > 0 ? log(ms / bound_ms) : 0;
+	gdouble doubt = log(ms / MAX(doubt_ms, ms * LEAST_LEFT));
 
-	return exp(sqrt(spread * spread + error * error));
+	return exp(sqrt(spread * spread + doubt * doubt + error * error));
 }
 
 void prediction_bound(TachoPrediction *prediction)
@@ -100,7 +108,9 @@ void prediction_bound(TachoPrediction *prediction)
 		bounds_ms[1] = MAX(bounds_ms[1], prediction->recordings_interval_ms[1]);
 	}
 	prediction->interval_ms[0] =
-		ms / distance(ms, MIN(bounds_ms[0], ms), prediction->model_error);
+		ms / distance(ms, MIN(bounds_ms[0], ms), ms - prediction->kernel_doubt_ms[0],
+			      prediction->model_error);
 	prediction->interval_ms[1] =
-		ms * distance(ms, MAX(bounds_ms[1], ms), prediction->model_error);
+		ms * distance(ms, MAX(bounds_ms[1], ms), ms + prediction->kernel_doubt_ms[1],
+			      prediction->model_error);
 }

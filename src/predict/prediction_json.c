@@ -113,6 +113,8 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	json_writer_line(json);
 	json_writer_key(json, "model_error_is_measured");
 	json_writer_boolean(json, prediction->is_error_measured);
+	if (prediction->kernel_doubt_ms[0] > 0 || prediction->kernel_doubt_ms[1] > 0)
+		write_interval(json, "kernel_doubt_ms", prediction->kernel_doubt_ms);
 	if (prediction->has_interval)
 		write_interval(json, "steps_interval_ms", prediction->steps_interval_ms);
 	if (prediction->n_samples > 0) {
