@@ -57,7 +57,7 @@ static void add_doubt(struct kernel_changes *changes, const struct graph_node *n
 	if (rank >= changes->doubts->len)
 		return;
 	for (guint i = 0; i < 4; i++) {
-		gdouble bound_ns = whole_ns * kernel_work_factor(shares[i / 2], factors[i % 2]);
+		gdouble bound_ns = whole_ns * kernel_split_factor(shares[i / 2], factors[i % 2]);
 
 		least_ns = MIN(least_ns, bound_ns);
 		most_ns = MAX(most_ns, bound_ns);
@@ -72,8 +72,8 @@ static void change(struct kernel_changes *changes, struct graph_node *node, gdou
 		   const struct work_factor *after, enum node_origin origin)
 {
 	struct kernel_split split = work_shares_of(&changes->shares, node);
-	gdouble whole_ns = (gdouble)node->duration_ns / kernel_work_factor(split.work, before);
-	gdouble ns = whole_ns * kernel_work_factor(split.work, after->x);
+	gdouble whole_ns = (gdouble)node->duration_ns / kernel_split_factor(split.work, before);
+	gdouble ns = whole_ns * kernel_split_factor(split.work, after->x);
 
 	add_doubt(changes, node, ns, whole_ns, &split, after);
 	graph_change_duration(node, rounded_ns(ns), split.is_known ? origin : ORIGIN_GUESSED);
@@ -91,8 +91,8 @@ static struct work_factor batched(struct kernel_changes *changes, const struct g
 
 	if (!reach || (demand.flops <= 0 && demand.bytes <= 0))
 		return factor;
-	factor.x = kernel_work_ns(reach, &more) / kernel_work_ns(reach, &demand);
-	peak = kernel_peak_ns(reach, &more) / kernel_peak_ns(reach, &demand);
+	factor.x = kernel_split_work_ns(reach, &more) / kernel_split_work_ns(reach, &demand);
+	peak = kernel_split_peak_ns(reach, &more) / kernel_split_peak_ns(reach, &demand);
 	factor.least = MIN(MIN(factor.x, peak), samples);
 	factor.most = MAX(MAX(factor.x, peak), samples);
 	return factor;

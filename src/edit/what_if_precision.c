@@ -207,17 +207,17 @@ static void find_work(struct precision *precision, struct operation *operation)
 	struct kernel_demand before = work_shares_demand(
 				     shares, graph_node_at(precision->graph, operation->first)),
 			     after = with_numbers(before, from, to);
-	gdouble work_ns = kernel_work_ns(reach, &before), peak;
+	gdouble work_ns = kernel_split_work_ns(reach, &before), peak;
 	struct work_factor *work = &operation->work;
 
 	*work = (struct work_factor){ 1, 1, 1 };
 	if (from == to)
 		return;
-	operation->is_measured = work_ns > 0 && kernel_work_is_measured(reach, &after);
+	operation->is_measured = work_ns > 0 && kernel_split_is_measured(reach, &after);
 	work->x = peak = precision_width(to) / precision_width(from);
 	if (work_ns > 0) {
-		work->x = kernel_work_ns(reach, &after) / work_ns;
-		peak = kernel_peak_ns(reach, &after) / kernel_peak_ns(reach, &before);
+		work->x = kernel_split_work_ns(reach, &after) / work_ns;
+		peak = kernel_split_peak_ns(reach, &after) / kernel_split_peak_ns(reach, &before);
 	}
 	work->least = MIN(MIN(work->x, peak), 1);
 	work->most = MAX(MAX(work->x, peak), 1);

@@ -1,10 +1,10 @@
-/* work_shares: which share of the recorded time of each kernel of a graph goes with its work (cost/kernel_work.h), for changes of how much
+/* work_shares: which share of the recorded time of each kernel of a graph goes with its work (cost/kernel_split.h), for changes of how much
  * work there is. What a kernel takes after several such changes follows from its recorded time, so their order does not matter. */
 #ifndef TACHO_WORK_SHARES_H
 #define TACHO_WORK_SHARES_H
 
 #include "analyze/kernel_demands.h"
-#include "cost/kernel_work.h"
+#include "cost/kernel_split.h"
 #include "graph/graph_internal.h"
 
 /* What arithmetic usually bounds, and what memory does. */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/kernel_work.h"
+#include "cost/kernel_split.h"
 #include "predicted.h"
 #include "timeline_text.h"
 
@@ -35,7 +35,7 @@ static const gchar products[] =
 #define LEAST_NS 10e3
 
 /* By what factor a kernel of 32 bits that was recorded on one device takes longer with other numbers, on the same or another: as
- * kernel_work.h says, which has tests of its own. */
+ * kernel_split.h says, which has tests of its own. */
 static gdouble factor_on(const gchar *recorded, const gchar *device, struct kernel_demand demand,
 			 gdouble us, enum device_rate rate)
 {
@@ -51,8 +51,8 @@ static gdouble factor_on(const gchar *recorded, const gchar *device, struct kern
 	after.rate = rate;
 	after.bytes *= rate == DEVICE_INT8 ? 0.25 : 0.5;
 	share = kernel_split_of(&before, &demand, us * 1e3, LEAST_NS, 1).work;
-	return kernel_work_factor(share,
-				  kernel_work_ns(&now, &after) / kernel_work_ns(&now, &demand));
+	return kernel_split_factor(share, kernel_split_work_ns(&now, &after) /
+						  kernel_split_work_ns(&now, &demand));
 }
 
 static const struct kernel_demand mm = { KERNEL_GEMM, DEVICE_FP32, 2e9, 12e6, 0 };

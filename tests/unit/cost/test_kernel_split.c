@@ -1,5 +1,5 @@
-/* kernel_work: what holds of each kernel, whatever it does and whatever was measured; and what can be added up by hand. */
-#include "cost/kernel_work.h"
+/* kernel_split: what holds of each kernel, whatever it does and whatever was measured; and what can be added up by hand. */
+#include "cost/kernel_split.h"
 
 static const gchar *const names[] = { "GTX-1080-Ti", "P100-PCIe", "V100",  "T4",
 				      "A100-80GB",   "H100",	  "MI300X" };
@@ -36,18 +36,20 @@ static void test_shares(void)
 	device_reach_init(&v100, &table, device_find("V100"));
 	device_reach_init(&t4, &table, device_find("T4"));
 	/* 15.7 T/s, of which half is reached; at the peak, 1 us */
-	g_assert_cmpfloat_with_epsilon(kernel_work_ns(&v100, &gemm), 2000, 1e-6);
-	g_assert_cmpfloat_with_epsilon(kernel_peak_ns(&v100, &gemm), 1000, 1e-6);
-	g_assert_true(kernel_work_is_measured(&v100, &gemm));
+	g_assert_cmpfloat_with_epsilon(kernel_split_work_ns(&v100, &gemm), 2000, 1e-6);
+	g_assert_cmpfloat_with_epsilon(kernel_split_peak_ns(&v100, &gemm), 1000, 1e-6);
+	g_assert_true(kernel_split_is_measured(&v100, &gemm));
 	/* of a device that was not measured: the median of those that were, 0.6 of 8.1 T/s */
-	g_assert_cmpfloat_with_epsilon(kernel_work_ns(&t4, &gemm), 15.7e6 / (0.6 * 8100), 1e-6);
-	g_assert_false(kernel_work_is_measured(&t4, &gemm));
+	g_assert_cmpfloat_with_epsilon(kernel_split_work_ns(&t4, &gemm), 15.7e6 / (0.6 * 8100),
+				       1e-6);
+	g_assert_false(kernel_split_is_measured(&t4, &gemm));
 	/* units for matrices: 0.4 of 125 T/s, as the H100 reaches of its own */
 	gemm.rate = DEVICE_FP16;
-	g_assert_cmpfloat_with_epsilon(kernel_work_ns(&v100, &gemm), 15.7e6 / (0.4 * 125e3), 1e-6);
-	g_assert_false(kernel_work_is_measured(&v100, &gemm));
+	g_assert_cmpfloat_with_epsilon(kernel_split_work_ns(&v100, &gemm), 15.7e6 / (0.4 * 125e3),
+				       1e-6);
+	g_assert_false(kernel_split_is_measured(&v100, &gemm));
 	/* of a class that nobody measured, the peaks: 900 GB/s */
-	g_assert_cmpfloat_with_epsilon(kernel_work_ns(&v100, &relu), 1000, 1e-6);
+	g_assert_cmpfloat_with_epsilon(kernel_split_work_ns(&v100, &relu), 1000, 1e-6);
 	kernel_efficiencies_release(&table);
 }
 
@@ -63,7 +65,8 @@ static void test_wider_units(void)
 	add(&table, "V100", KERNEL_CONVOLUTION, DEVICE_FP32, 0.6, 0.9);
 	add(&table, "V100", KERNEL_CONVOLUTION, DEVICE_FP16, 0.04, 0.9);
 	device_reach_init(&v100, &table, device_find("V100"));
-	g_assert_cmpfloat(kernel_work_ns(&v100, &narrow), ==, kernel_work_ns(&v100, &wide));
+	g_assert_cmpfloat(kernel_split_work_ns(&v100, &narrow), ==,
+			  kernel_split_work_ns(&v100, &wide));
 	kernel_efficiencies_release(&table);
 }
 
@@ -120,11 +123,11 @@ static void test_split(void)
 	g_assert_cmpfloat_with_epsilon(split.work, 0.1, 1e-9);
 	g_assert_cmpfloat_with_epsilon(split.least, 0.05, 1e-9);
 	g_assert_cmpfloat_with_epsilon(split.most, 0.8, 1e-9);
-	g_assert_cmpfloat_with_epsilon(20e3 * kernel_work_factor(split.work, 4), 26e3, 1e-6);
+	g_assert_cmpfloat_with_epsilon(20e3 * kernel_split_factor(split.work, 4), 26e3, 1e-6);
 	/* faster than such kernels are: all goes with the work, but for what any kernel takes */
 	split = kernel_split_of(&v100, &demand, 1500, 500, 1);
 	g_assert_cmpfloat_with_epsilon(split.work, 2.0 / 3, 1e-9);
-	g_assert_cmpfloat_with_epsilon(1500 * kernel_work_factor(split.work, 0), 500, 1e-6);
+	g_assert_cmpfloat_with_epsilon(1500 * kernel_split_factor(split.work, 0), 500, 1e-6);
 	/* nothing is known of the work, or of the device */
 	split = kernel_split_of(&v100, &unknown, 20e3, 4e3, 0.25);
 	g_assert_false(split.is_known);
@@ -175,10 +178,10 @@ static void test_laws(void)
 				g_assert_cmpfloat(split.least, <=, split.work);
 				g_assert_cmpfloat(split.work, <=, split.most);
 				g_assert_cmpfloat(split.most, <=, 1);
-				g_assert_cmpfloat(kernel_work_factor(split.work, 1), ==, 1);
+				g_assert_cmpfloat(kernel_split_factor(split.work, 1), ==, 1);
 				/* without samples, no less than what any kernel takes; and each more takes as long or longer */
 				for (gdouble x = 0; x < 100; x = 2 * x + 0.01) {
-					gdouble now_ns = ns * kernel_work_factor(split.work, x);
+					gdouble now_ns = ns * kernel_split_factor(split.work, x);
 
 					g_assert_cmpfloat(now_ns, >=, last_ns * (1 - 1e-12));
 					g_assert_cmpfloat(now_ns, <=, ns * MAX(x, 1) * (1 + 1e-12));
@@ -191,11 +194,11 @@ static void test_laws(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/kernel_work/shares", test_shares);
-	g_test_add_func("/kernel_work/wider_units", test_wider_units);
-	g_test_add_func("/kernel_work/devices", test_devices);
-	g_test_add_func("/kernel_work/split", test_split);
-	g_test_add_func("/kernel_work/weights", test_weights);
-	g_test_add_func("/kernel_work/laws", test_laws);
+	g_test_add_func("/kernel_split/shares", test_shares);
+	g_test_add_func("/kernel_split/wider_units", test_wider_units);
+	g_test_add_func("/kernel_split/devices", test_devices);
+	g_test_add_func("/kernel_split/split", test_split);
+	g_test_add_func("/kernel_split/weights", test_weights);
+	g_test_add_func("/kernel_split/laws", test_laws);
 	return g_test_run();
 }

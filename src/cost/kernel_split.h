@@ -1,4 +1,4 @@
-/* kernel_work: which part of a kernel's time goes with its work, when it has more or less of it, or narrower numbers.
+/* kernel_split: which part of a kernel's time goes with its work, when it has more or less of it, or narrower numbers.
  *
  * A kernel of duration d is taken to be d = fixed + work. Let W be what its operations and bytes take on a device that such kernels fill:
  * at the shares of the peaks that kernels of the class were measured to reach there (kernel_efficiencies.def), or in the median of the
@@ -12,8 +12,8 @@
  * (1) x = 1 changes nothing, more work never takes less, and without work the fixed part is left.
  * (2) The factor of x then y is the factor of x y: the parts are those of the recorded kernel.
  * (3) At least the work at the device's peaks is work, at most all but `least`: the bounds. */
-#ifndef TACHO_KERNEL_WORK_H
-#define TACHO_KERNEL_WORK_H
+#ifndef TACHO_KERNEL_SPLIT_H
+#define TACHO_KERNEL_SPLIT_H
 
 #include "cost/kernel_efficiency.h"
 
@@ -34,10 +34,10 @@ void device_reach_init(struct device_reach *reach, const struct kernel_efficienc
 		       const struct device_peak *device);
 
 /* What work takes at that reach, and at the device's peaks, ns; 0: the demand has none. */
-gdouble kernel_work_ns(const struct device_reach *reach, const struct kernel_demand *demand);
-gdouble kernel_peak_ns(const struct device_reach *reach, const struct kernel_demand *demand);
-gboolean kernel_work_is_measured(const struct device_reach *reach,
-				 const struct kernel_demand *demand);
+gdouble kernel_split_work_ns(const struct device_reach *reach, const struct kernel_demand *demand);
+gdouble kernel_split_peak_ns(const struct device_reach *reach, const struct kernel_demand *demand);
+gboolean kernel_split_is_measured(const struct device_reach *reach,
+				  const struct kernel_demand *demand);
 
 /* The demand with `factor` times as many samples: operations and bytes go with them, but for those of weights. */
 struct kernel_demand kernel_demand_batched(struct kernel_demand demand, gdouble factor);
@@ -55,7 +55,7 @@ struct kernel_split kernel_split_of(const struct device_reach *reach,
 				    gdouble least_ns, gdouble otherwise);
 
 /* How many times as long it takes with x times the work, of which `share` goes with it. */
-static inline gdouble kernel_work_factor(gdouble share, gdouble x)
+static inline gdouble kernel_split_factor(gdouble share, gdouble x)
 {
 	return 1 - share + share * x;
 }

@@ -1,4 +1,4 @@
-#include "cost/kernel_work.h"
+#include "cost/kernel_split.h"
 
 #include "base/for_each.h"
 #include "base/order.h"
@@ -126,14 +126,14 @@ static enum device_rate rate_of(const struct kernel_demand *demand)
 	return demand->rate == DEVICE_N_RATES ? DEVICE_FP32 : demand->rate;
 }
 
-gdouble kernel_work_ns(const struct device_reach *reach, const struct kernel_demand *demand)
+gdouble kernel_split_work_ns(const struct device_reach *reach, const struct kernel_demand *demand)
 {
 	const struct kernel_reach *own = &reach->of[demand->class][rate_of(demand)];
 
 	return MAX(demand->flops / own->ops_per_ns, demand->bytes / own->bytes_per_ns);
 }
 
-gdouble kernel_peak_ns(const struct device_reach *reach, const struct kernel_demand *demand)
+gdouble kernel_split_peak_ns(const struct device_reach *reach, const struct kernel_demand *demand)
 {
 	return MAX(demand->flops / device_ops_per_ns(reach->device, rate_of(demand)),
 		   demand->bytes / reach->device->gb_per_s);
@@ -146,8 +146,8 @@ struct kernel_demand kernel_demand_batched(struct kernel_demand demand, gdouble 
 	return demand;
 }
 
-gboolean kernel_work_is_measured(const struct device_reach *reach,
-				 const struct kernel_demand *demand)
+gboolean kernel_split_is_measured(const struct device_reach *reach,
+				  const struct kernel_demand *demand)
 {
 	return reach->of[demand->class][rate_of(demand)].is_measured;
 }
@@ -163,8 +163,8 @@ struct kernel_split kernel_split_of(const struct device_reach *reach,
 	split.most = MAX(1 - least_ns / duration_ns, 0);
 	split.is_known = reach && (demand->flops > 0 || demand->bytes > 0);
 	if (split.is_known) {
-		split.work = MIN(kernel_work_ns(reach, demand) / duration_ns, split.most);
-		split.least = MIN(kernel_peak_ns(reach, demand) / duration_ns, split.work);
+		split.work = MIN(kernel_split_work_ns(reach, demand) / duration_ns, split.most);
+		split.least = MIN(kernel_split_peak_ns(reach, demand) / duration_ns, split.work);
 	} else {
 		split.work = otherwise * split.most;
 	}
