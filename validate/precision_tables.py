@@ -3,10 +3,12 @@
 
     precision_tables.py                    write docs/validation-precision-tables.md
     precision_tables.py --output FILE      write the page to another file
+    precision_tables.py --devices 1080ti   of this device alone: the half that the laws were made with
+    precision_tables.py --predict FILE     predict the half that was set aside, and hold it against nothing
 
 dPRO's tables have the mean time of each operation of a ResNet on a GTX 1080 Ti and a V100, in fp32 and fp16, by batch. Each becomes the trace
 that it sums up, a kernel an operation, one behind the other; tacho predicts from it what another table has. The samples are looked for as
-devices.py does; without them nothing is done (exit 77). Nothing is fitted, and nothing is timed, so the page is the same each time.
+devices.py does; without them nothing is done (exit 77). Nothing is timed, so the page is the same each time.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import devices
 
 OUTPUT = os.path.join(fit.SOURCE_DIR, "docs/validation-precision-tables.md")
 DEVICES = {"1080ti": "GTX-1080-Ti", "v100": "V100"}
+ASIDE = ("v100",)
 BATCHES = (8, 32, 128, 256)
 PAIRS = ((8, 32), (32, 128), (128, 256), (32, 256), (256, 128), (256, 32), (128, 32), (32, 8))  # from, to
 # Shapes are not in the tables. The names are those of a ResNet of eight blocks whose stages have twice the channels and half the picture of the
@@ -130,6 +133,8 @@ class Trace:
 
 # --- predictions ----------------------------------------------------------------------------------
 
+Told = collections.namedtuple("Told", "kernels doubt")  # {kernel: ms}, and how many ms less and more all of them may take
+
 
 def replayed(path):
     """{kernel: ms} of the replay in a file that `tacho replay --export` wrote: what was measured is its first process."""
@@ -151,7 +156,7 @@ def predict(program, device, number_type, batch, table, what_if):
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"precision_tables.py: {what_if}: {done.stderr.strip()}")
-        return replayed(out)
+        return Told(replayed(out), json.loads(done.stdout).get("kernel_doubt_ms", [0, 0]))
 
 
 class Sums:
@@ -178,35 +183,38 @@ def check(name, table, told):
         sys.exit(f"precision_tables.py: the trace of {name} is not its table: {worst} ms off")
 
 
-def precision_rows(program, tables, rules):
-    """Rows of the page, and the sums over all of them by class."""
-    rows, whole = [], {device: Sums() for device in DEVICES}
-    for device, of in tables.items():
+def predictions(program, tables, devices_asked):
+    """(device, what, from, to, told): of each change. From and to are keys of the device's tables."""
+    for device in devices_asked:
+        of = tables[device]
         for batch in BATCHES:
-            before, truth = of["fp32", batch], of["fp16", batch]
-            check(f"{device} {batch}", before, predict(program, device, "fp32", batch, before, "precision=fp32:" + DEVICES[device]))
-            told = predict(program, device, "fp32", batch, before, f"precision=fp16:{DEVICES[device]}")
-            own = Sums()
-            own.add(rules, truth, before, told)
-            whole[device].add(rules, truth, before, told)
-            more = sum(ms for name, ms in truth.items() if name not in before)
-            rows.append([DEVICES[device], batch, own.of["all"][0], *own.errors(), more])
-    return rows, whole
-
-
-def batch_rows(program, tables, rules):
-    rows, whole = [], {device: Sums() for device in DEVICES}
-    for device, of in tables.items():
+            told = predict(program, device, "fp32", batch, of["fp32", batch], f"precision=fp16:{DEVICES[device]}")
+            yield device, "precision", ("fp32", batch), ("fp16", batch), told
         for number_type in ("fp32", "fp16"):
             for a, b in PAIRS:
-                before, truth = of[number_type, a], of[number_type, b]
-                told = predict(program, device, number_type, a, before, f"batch={b / a:g}x")
-                own = Sums()
-                own.add(rules, truth, before, told)
-                if b > a:
-                    whole[device].add(rules, truth, before, told)
-                rows.append([DEVICES[device], number_type, a, b, own.of["all"][0], *own.errors()])
-    return rows, whole
+                told = predict(program, device, number_type, a, of[number_type, a], f"batch={b / a:g}x")
+                yield device, "batch", (number_type, a), (number_type, b), told
+
+
+class Result:
+    """One kind of change: a row each prediction, and sums over them by device and class."""
+
+    def __init__(self, devices_asked):
+        self.rows = []
+        self.whole = {device: Sums() for device in devices_asked}
+
+    def add(self, rules, tables, device, before, after, told):
+        truth, recorded = tables[device][after], tables[device][before]
+        own = Sums()
+        own.add(rules, truth, recorded, told.kernels)
+        if before[0] != after[0] or after[1] > before[1]:
+            self.whole[device].add(rules, truth, recorded, told.kernels)
+        measured, _, predicted = own.of["all"]
+        held = predicted - told.doubt[0] <= measured <= predicted + told.doubt[1]
+        casts = sum(ms for name, ms in truth.items() if name not in recorded)
+        self.rows.append({"device": device, "before": before, "after": after, "measured": measured, "errors": own.errors(),
+                          "bounds": [devices.percent(predicted - told.doubt[0], measured), devices.percent(predicted + told.doubt[1], measured)],
+                          "held": held, "casts": casts})
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -249,42 +257,76 @@ def class_table(whole):
     return devices.table(["device", "class", "measured ms", "no change %", "predicted %"], rows)
 
 
-def means(rows, columns):
-    return [f"**{statistics.mean(abs(row[i]) for row in rows):.1f}**" for i in columns]
+def mean_rows(result, n_between):
+    """Of each device, and of all: the means of absolute errors, and how often the bounds held."""
+    rows = []
+    for device in [*result.whole, None]:
+        own = [row for row in result.rows if device in (row["device"], None)]
+        errors = [f"**{statistics.mean(abs(row['errors'][i]) for row in own):.1f}**" for i in (0, 1)]
+        name = f"mean of absolute, {DEVICES[device] if device else 'all'}"
+        rows.append([name, *[""] * n_between, *errors, f"{sum(row['held'] for row in own)} of {len(own)}"])
+    return rows
 
 
-def write_page(precision, batch, out):
+def ends(row):
+    """What every row ends with."""
+    return [f"{row['measured']:.2f}", *map(devices.signed, row["errors"]), f"{row['bounds'][0]:+.0f} to {row['bounds'][1]:+.0f}"]
+
+
+def write_page(results, out):
     out.write(HEAD.format(picture=PICTURE, channels=CHANNELS))
-    rows, whole = precision
+    precision, batch = results["precision"], results["batch"]
     out.write("## From fp32 to fp16: `precision=fp16`\n\n*Casts*: what the table in fp16 has beside, casts nearly all of it; the what-if says that "
               "all is in fp16, so nothing is cast.\n\n")
-    out.write(devices.table(["device", "batch", "measured ms", "no change %", "predicted %", "casts ms"],
-                            [[*row[:2], f"{row[2]:.2f}", *map(devices.signed, row[3:5]), f"{row[5]:.2f}"] for row in rows]
-                            + [["mean of absolute", "", "", *means(rows, (3, 4)), ""]]))
-    out.write("\nBy class, over all batches:\n\n" + class_table(whole))
-    rows, whole = batch
+    rows = [[DEVICES[row["device"]], row["before"][1], *ends(row), f"{row['casts']:.2f}"] for row in precision.rows]
+    out.write(devices.table(["device", "batch", "measured ms", "no change %", "predicted %", "bounds %", "casts ms"],
+                            rows + [[*row, ""] for row in mean_rows(precision, 2)]))
+    out.write("\nBy class, over all batches:\n\n" + class_table(precision.whole))
     out.write("\n## From batch to batch: `batch=Fx`\n\n")
-    out.write(devices.table(["device", "numbers", "from", "to", "measured ms", "no change %", "predicted %"],
-                            [[*row[:4], f"{row[4]:.2f}", *map(devices.signed, row[5:])] for row in rows]
-                            + [["mean of absolute", "", "", "", "", *means(rows, (5, 6))]]))
-    out.write("\nBy class, over the pairs whose batch grows:\n\n" + class_table(whole) + TAIL)
+    rows = [[DEVICES[row["device"]], row["before"][0], row["before"][1], row["after"][1], *ends(row)] for row in batch.rows]
+    out.write(devices.table(["device", "numbers", "from", "to", "measured ms", "no change %", "predicted %", "bounds %"],
+                            rows + mean_rows(batch, 4)))
+    out.write("\nBy class, over the pairs whose batch grows:\n\n" + class_table(batch.whole) + TAIL)
+
+
+def write_predictions(program, tables, path):
+    """Of the half that was set aside: sums over the operations that both tables name, without what they took."""
+    rows = []
+    for device, _, before, after, told in predictions(program, tables, ASIDE):
+        both = set(tables[device][before]) & set(tables[device][after])
+        rows.append({"device": DEVICES[device], "from": before, "to": after, "less_and_more_ms": told.doubt,
+                     "predicted_ms": round(sum(told.kernels.get(name, 0) for name in both), 6)})
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=os.path.join(fit.SOURCE_DIR, "build/default/bin/tacho"))
     parser.add_argument("--output", metavar="FILE", default=OUTPUT)
+    parser.add_argument("--devices", default=",".join(DEVICES))
+    parser.add_argument("--predict", metavar="FILE")
     options = parser.parse_args()
     data = fit.data_folder()
     if not os.path.isdir(os.path.join(data, devices.RESNET)):
         print(f"precision_tables.py: no {devices.RESNET} in {data}", file=sys.stderr)
         return fit.EXIT_SKIPPED
     tables = {device: devices.read_resnet(data, device) for device in DEVICES}
+    if options.predict:
+        write_predictions(options.program, tables, options.predict)
+        return 0
+    asked = options.devices.split(",")
     rules = devices.read_classes()
-    precision = precision_rows(options.program, tables, rules)
-    batch = batch_rows(options.program, tables, rules)
+    results = {what: Result(asked) for what in ("precision", "batch")}
+    for device in asked:
+        for batch in BATCHES:
+            before = tables[device]["fp32", batch]
+            check(f"{device} {batch}", before,
+                  predict(options.program, device, "fp32", batch, before, "precision=fp32:" + DEVICES[device]).kernels)
+    for device, what, before, after, told in predictions(options.program, tables, asked):
+        results[what].add(rules, tables, device, before, after, told)
     with open(options.output, "w", encoding="utf-8") as file:
-        write_page(precision, batch, file)
+        write_page(results, file)
     return 0
 
 
