@@ -13,6 +13,8 @@ devices.py does; without them nothing is done (exit 77). Nothing is timed, so th
 
 import argparse
 import collections
+import csv
+import gzip
 import json
 import math
 import os
@@ -159,9 +161,13 @@ def replayed(path):
 
 
 def predict(program, device, number_type, batch, table, what_if):
+    return replay(program, Trace(DEVICES[device], number_type, batch), table, what_if)
+
+
+def replay(program, made, table, what_if):
     with tempfile.TemporaryDirectory() as folder:
         trace, out = os.path.join(folder, "table.pt.trace.json"), os.path.join(folder, "replayed.json")
-        Trace(DEVICES[device], number_type, batch).write(table, trace)
+        made.write(table, trace)
         done = subprocess.run([program, "replay", trace, "--what-if", what_if, "--export", out, "--json"],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -228,6 +234,48 @@ class Result:
                           "held": low <= measured <= high, "casts": casts})
 
 
+# --- products by number of tokens -------------------------------------------------------------------
+
+TOKENS_FILE = "costmodel/vidur/compute/a100/meta-llama/Llama-2-7b-hf/mlp.csv.gz"
+TOKENS_DEVICE = "A100-80GB"
+WIDTH, INNER = 4096, 11008
+PRODUCTS = {"attn_pre_proj": (WIDTH, 3 * WIDTH), "attn_post_proj": (WIDTH, WIDTH), "mlp_up_proj": (WIDTH, 2 * INNER), "mlp_down_proj": (INNER, WIDTH)}
+TOKEN_PAIRS = ((8, 32), (32, 128), (128, 512), (512, 2048), (1024, 2048), (64, 128), (2048, 1024), (2048, 512), (512, 128), (128, 32))
+
+
+class ProductTrace(Trace):
+    """Products of so many tokens, in half precision; and a backward pass of one short kernel, for there must be one."""
+
+    def __init__(self, tokens):
+        super().__init__(TOKENS_DEVICE, "fp16", tokens)
+
+    def operation(self, name, ms, phase):
+        super().operation(name, ms, phase)
+        if name in PRODUCTS:
+            k, n = PRODUCTS[name]
+            operation = next(event for event in reversed(self.events) if event["cat"] == "cpu_op")
+            operation["name"] = "aten::mm"
+            operation["args"].update({"Input Dims": [[self.batch, k], [k, n]], "Input type": ["c10::Half"] * 2})
+
+
+def read_tokens(path):
+    """tokens -> product -> ms, on one device."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["num_tensor_parallel_workers"] == "1"]
+    return {int(row["num_tokens"]): {name: float(row[f"time_stats.{name}.median"]) for name in PRODUCTS} for row in rows}
+
+
+def token_result(program, tables):
+    rows = []
+    for a, b in TOKEN_PAIRS:
+        told = replay(program, ProductTrace(a), {**tables[a], "gradients/none": 1e-3}, f"batch={b / a:g}x")
+        truth, recorded, predicted = (sum(of[name] for name in PRODUCTS) for of in (tables[b], tables[a], told.kernels))
+        low, high = interval(predicted, told)
+        rows.append({"before": a, "after": b, "measured": truth, "errors": (devices.percent(recorded, truth), devices.percent(predicted, truth)),
+                     "interval": [devices.percent(low, truth), devices.percent(high, truth)], "held": low <= truth <= high})
+    return rows
+
+
 # --- the page -------------------------------------------------------------------------------------
 
 
@@ -248,6 +296,15 @@ not wholly blind: this page's figures for both devices with the laws before thes
 Errors are percent of the measured time, of the operations that both tables name. *No change*: what changing nothing says. How near the same tables
 come from one device to the other is in [validation-devices.md](validation-devices.md). *Interval*: what tacho says of a step that was measured several times, by how far predictions
 of the kind were off and by what is not known of kernels' work (`kernel_doubt_ms`); the means have how often what was measured is within, of nine in ten.
+
+"""
+
+
+TOKENS_HEAD = """
+## Products of a language model by number of tokens
+
+Vidur's table (`costmodel/vidur`) has what the four products of a layer of Llama-2 7B take on an A100 with 80 GB in half precision, by the number of tokens. No product in half precision was measured there otherwise, so the
+median of other devices counts. Nothing was fitted to it, but that weights are read once whatever the batch was put in because of it.
 
 """
 
@@ -303,7 +360,17 @@ def write_page(results, out):
     rows = [[DEVICES[row["device"]], row["before"][0], row["before"][1], row["after"][1], *ends(row)] for row in batch.rows]
     out.write(devices.table(["device", "numbers", "from", "to", "measured ms", "no change %", "predicted %", "interval %"],
                             rows + mean_rows(batch, 4)))
-    out.write("\nBy class, over the pairs whose batch grows:\n\n" + class_table(batch.whole) + TAIL)
+    out.write("\nBy class, over the pairs whose batch grows:\n\n" + class_table(batch.whole))
+    write_tokens(results["tokens"], out)
+    out.write(TAIL)
+
+
+def write_tokens(rows, out):
+    out.write(TOKENS_HEAD)
+    errors = [f"**{statistics.mean(abs(row['errors'][i]) for row in rows):.1f}**" for i in (0, 1)]
+    out.write(devices.table(["from", "to", "measured ms", "no change %", "predicted %", "interval %"],
+                            [[row["before"], row["after"], *ends(row)] for row in rows]
+                            + [["mean of absolute", "", "", *errors, f"{sum(row['held'] for row in rows)} of {len(rows)}"]]))
 
 
 def write_predictions(program, tables, path):
@@ -342,6 +409,7 @@ def main():
                   predict(options.program, device, "fp32", batch, before, "precision=fp32:" + DEVICES[device]).kernels)
     for device, what, before, after, told in predictions(options.program, tables, asked):
         results[what].add(rules, tables, device, before, after, told)
+    results["tokens"] = token_result(options.program, read_tokens(os.path.join(data, TOKENS_FILE)))
     with open(options.output, "w", encoding="utf-8") as file:
         write_page(results, file)
     return 0
