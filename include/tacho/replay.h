@@ -53,8 +53,9 @@ typedef struct {
 	gboolean has_interval;
 	gdouble interval_ms[2];
 	gdouble model_error; /* so far off are nine in ten predictions at most: the logarithm of measured to predicted; ... */
-	gboolean is_error_measured;    /* ... of such changes, and not only of others */
-	gdouble kernel_doubt_ms[2]; /* a step's kernels may take so much less, and so much more, by what is not known of their work */
+	gboolean is_error_measured; /* ... of such changes, and not only of others */
+	gdouble kernel_doubt_ms
+		[2]; /* a step's kernels may take so much less, and so much more, by what is not known of their work */
 	gdouble steps_interval_ms[2];  /* 5 % and 95 % quantiles of the predicted steps */
 	guint32 n_samples;	       /* replays with drawn durations; 0: none were */
 	guint64 seed;		       /* of these */

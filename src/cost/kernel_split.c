@@ -3,12 +3,15 @@
 #include "base/for_each.h"
 #include "base/order.h"
 
-/* What is left of the bytes that kernels move in a time, and of their operations, where a device has no units for numbers of 16 or 8 bits: each
- * number is converted as it is read and written.
- * Source: fitted on the GTX 1080 Ti of dPRO's tables (validate/precision_tables.py), where half as many bytes take about four fifths of the time,
- * and convolutions a little longer than in 32 bits. If wrong, such numbers gain more or less on old devices. */
+/* What is left of the bytes that kernels move in a time where a device has no units for numbers of 16 or 8 bits: each is converted as it is read
+ * and written.
+ * Source: fitted by validate/precision_tables.py on the GTX 1080 Ti of dPRO's tables, where half as many bytes take about four fifths of the time. If
+ * wrong, such numbers gain more or less on old devices. */
 #define CONVERTED_BYTES 0.625
-#define CONVERTED_OPS	0.95
+/* What is left of the operations that products and convolutions do in a time there.
+ * Source: fitted by validate/precision_tables.py on the same, where convolutions take a little longer than in 32 bits. If wrong, such numbers lose
+ * more or less on old devices. */
+#define CONVERTED_OPS 0.95
 
 enum figure { OPS_SHARE, BYTES_SHARE };
 

@@ -56,12 +56,13 @@ static void add_doubt(struct kernel_changes *changes, const struct graph_node *n
 
 	if (rank >= changes->doubts->len)
 		return;
-	for (guint i = 0; i < 4; i++) {
-		gdouble bound_ns = whole_ns * kernel_split_factor(shares[i / 2], factors[i % 2]);
+	for (guint i = 0; i < G_N_ELEMENTS(shares); i++)
+		for (guint j = 0; j < G_N_ELEMENTS(factors); j++) {
+			gdouble bound_ns = whole_ns * kernel_split_factor(shares[i], factors[j]);
 
-		least_ns = MIN(least_ns, bound_ns);
-		most_ns = MAX(most_ns, bound_ns);
-	}
+			least_ns = MIN(least_ns, bound_ns);
+			most_ns = MAX(most_ns, bound_ns);
+		}
 	of = &g_array_index(changes->doubts, struct kernel_doubt, rank);
 	of->less_ns += ns - least_ns;
 	of->more_ns += most_ns - ns;

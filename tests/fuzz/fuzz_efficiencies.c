@@ -40,8 +40,8 @@ static void use_rows(const struct kernel_efficiencies *table, const struct kerne
 {
 	const struct kernel_demand demands[] = {
 		{ .class = from->class, .rate = from->rate },
-		{ from->class, from->rate, 1e9, 1e6 },
-		{ from->class, from->rate, 0, 1e6 },
+		{ from->class, from->rate, 1e9, 1e6, 0 },
+		{ from->class, from->rate, 0, 1e6, 0 },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(demands); i++)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "foreign_traces.h"
+#include "kernel_shares.h"
 #include "predicted.h"
 #include "timeline_text.h"
 
@@ -183,7 +184,9 @@ static void test_composed(void)
 	"  kernel backward 300..500 launch=cudaLaunchKernel#2\n"
 	static const gchar two[] =
 		"unit us\nrank 0 thread 1000 main\n" RANK "rank 1 thread 1001 main\n" RANK;
-	gdouble half_us = 200 * 15.7 / 125 + 2 * 6e6 / 900e3;
+	const struct kernel_demand mm = { KERNEL_GEMM, DEVICE_FP32, 2e9, 12e6, 4e6 };
+	gdouble half_us =
+		200 * precision_factor_on("V100", "V100", mm, 200, DEVICE_FP16) + 2 * 6e6 / 900e3;
 
 	assert_predicted(two, "recompute:op~^aten::mm$", 800);
 	assert_predicted(two, "recompute:1:op~^aten::mm$", 800);

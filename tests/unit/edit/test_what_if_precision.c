@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/kernel_split.h"
+#include "kernel_shares.h"
 #include "predicted.h"
 #include "timeline_text.h"
 
@@ -31,30 +31,6 @@ static const gchar products[] =
 	"  kernel other 400..500 launch=launch3\n"
 	"  kernel sgemm 500..700 launch=launch4\n";
 
-/* The shortest kernel of a run counts up to so much. */
-#define LEAST_NS 10e3
-
-/* By what factor a kernel of 32 bits that was recorded on one device takes longer with other numbers, on the same or another: as
- * kernel_split.h says, which has tests of its own. */
-static gdouble factor_on(const gchar *recorded, const gchar *device, struct kernel_demand demand,
-			 gdouble us, enum device_rate rate)
-{
-	struct kernel_efficiencies table;
-	struct device_reach before, now;
-	struct kernel_demand after = demand;
-	gdouble share;
-
-	kernel_efficiencies_init(&table);
-	device_reach_init(&before, &table, device_find(recorded));
-	device_reach_init(&now, &table, device_find(device));
-	kernel_efficiencies_release(&table);
-	after.rate = rate;
-	after.bytes *= rate == DEVICE_INT8 ? 0.25 : 0.5;
-	share = kernel_split_of(&before, &demand, us * 1e3, LEAST_NS, 1).work;
-	return kernel_split_factor(share, kernel_split_work_ns(&now, &after) /
-						  kernel_split_work_ns(&now, &demand));
-}
-
 static const struct kernel_demand mm = { KERNEL_GEMM, DEVICE_FP32, 2e9, 12e6, 0 };
 static const struct kernel_demand relu = { KERNEL_ELEMENTWISE, DEVICE_FP32, 1e6, 8e6, 0 };
 
@@ -66,7 +42,7 @@ static void test_part(void)
 	/* Two inputs of the first are cast, then that of the relu, and both of the backward pass: 1 M numbers of
 	 * 6 bytes each. */
 	gdouble cast_us = 6e6 / 900e3;
-	gdouble converted_us = 200 * factor_on("V100", "V100", mm, 200, DEVICE_BF16);
+	gdouble converted_us = 200 * precision_factor_on("V100", "V100", mm, 200, DEVICE_BF16);
 
 	assert_predicted(products, "precision:op~^aten::mm$=fp16",
 			 100 + (product_us + 2 * cast_us) + (100 + cast_us) + 100 +
@@ -95,9 +71,12 @@ static void test_whole(void)
 	assert_predicted(products, "precision=fp32;device=A100-80GB;device=V100", 1000);
 	assert_predicted(
 		products, "device=A100-80GB,efficiency:equal;precision=fp16",
-		100 + 2 * 200 * 15.7 / 19.5 * factor_on("V100", "A100-80GB", mm, 200, DEVICE_FP16) +
+		100 +
+			2 * 200 * 15.7 / 19.5 *
+				precision_factor_on("V100", "A100-80GB", mm, 200, DEVICE_FP16) +
 			100 * 900.0 / 2039 *
-				(1 + factor_on("V100", "A100-80GB", relu, 100, DEVICE_FP16)) +
+				(1 +
+				 precision_factor_on("V100", "A100-80GB", relu, 100, DEVICE_FP16)) +
 			300);
 }
 
@@ -125,7 +104,8 @@ static void test_several(void)
 	assert_predicted(
 		products, "precision:op~^aten::mm$=fp16;precision:op~relu=bf16",
 		100 + (product_us + 2 * cast_us) +
-			(100 * factor_on("V100", "V100", relu, 100, DEVICE_BF16) + 4e6 / 900e3) +
+			(100 * precision_factor_on("V100", "V100", relu, 100, DEVICE_BF16) +
+			 4e6 / 900e3) +
 			100 + (product_us + cast_us + 4e6 / 900e3) + 300);
 	/* all of it, but for the sum, which is bound by memory: its input is cast, and what comes out of it */
 	assert_predicted(products, "precision=fp16;precision:op~relu=fp32",
@@ -137,11 +117,57 @@ static void test_several(void)
 			 100 + 200 + 2 * 100 + 100 + 200 + 300);
 }
 
+/* With twice the samples, products do twice as much, which arithmetic bounds, and the sum moves twice as much; of the other kernel nothing is
+ * known, so it goes with the batch as the sum does, which takes as long. What changes before and after make of it stays. */
+static void test_batch(void)
+{
+	gdouble product = work_share_on("V100", mm, 200), sum = work_share_on("V100", relu, 100);
+	gdouble twice_us = 2 * 200 * (1 + product) + 2 * 100 * (1 + sum);
+	gdouble half_us = 2 * 200 * (1 - product / 2) + 2 * 100 * (1 - sum / 2);
+
+	g_assert_cmpfloat(product, >, 0.8); /* it fills the device, and the sum does not */
+	g_assert_cmpfloat(sum, <, 0.2);
+	assert_predicted(products, "batch=2x", 100 + twice_us + 300);
+	assert_predicted(products, "batch=0.5", 100 + half_us + 300);
+	assert_predicted(products, "batch=1x", 1000);
+	assert_predicted(products, "batch=2x;batch=0.5", 1000);
+	assert_predicted(products, "batch=4x;batch=0.5", 100 + twice_us + 300);
+	assert_predicted(products, "precision=fp16;precision=fp32;batch=2x", 100 + twice_us + 300);
+	/* half as many samples, each in half as many bits: of the products' work as little is left as of both by themselves */
+	assert_predicted(products, "precision=fp16;batch=0.5",
+			 100 + 2 * (200 * (1 - product) + (product_us - 200 * (1 - product)) / 2) +
+				 100 * (1 - sum * 3 / 4) + 100 * (1 - sum / 2) + 300);
+}
+
+/* A product of few rows is bound by its weight of 64 MB, and one of many is not: twice of 8 rows are next to nothing. */
+static void test_weight(void)
+{
+	static const gchar few[] = "unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  device 0 'Tesla V100-SXM2-16GB'\n"
+				   "  annotation ProfilerStep#0 0..1000\n"
+				   "    op aten::mm 0..10 seq=0 in=float32[8,4096] "
+				   "in=float32[4096,4096] out=float32[8,4096]\n"
+				   "      runtime launch1 0..10\n"
+				   "    op MmBackward0 30..40 backward seq=0 fwd=1\n"
+				   "      op other 30..40\n"
+				   "    runtime cudaDeviceSynchronize 60..1000\n"
+				   "stream 7\n"
+				   "  kernel sgemm 100..200 launch=launch1\n";
+	struct kernel_demand demand = { KERNEL_GEMM, DEVICE_FP32, 2.0 * 8 * 4096 * 4096,
+					4.0 * 4096 * (4096 + 16), 4.0 * 4096 * 4096 };
+	gdouble more =
+		4.0 * 4096 * 16 / demand.bytes; /* of the bytes, those of 8 rows in and out */
+
+	assert_predicted(few, "batch=2x", 1000 + 100 * work_share_on("V100", demand, 100) * more);
+}
+
 /* In 8 bits: what comes out is in 32, so each that follows is cast again. */
 static void test_eight_bits(void)
 {
-	gdouble eight_us = 200 * factor_on("T4", "T4", mm, 200, DEVICE_INT8), bytes = 320e3;
-	gdouble half_us = 200 * factor_on("T4", "T4", mm, 200, DEVICE_FP16);
+	gdouble eight_us = 200 * precision_factor_on("T4", "T4", mm, 200, DEVICE_INT8),
+		bytes = 320e3;
+	gdouble half_us = 200 * precision_factor_on("T4", "T4", mm, 200, DEVICE_FP16);
 
 	g_assert_cmpfloat(eight_us, <, half_us);
 	assert_predicted(products, "precision:op~^aten::mm$=int8:T4",
@@ -169,7 +195,7 @@ static void test_ranks(void)
 		"unit us\nrank 0 thread 1000 main\n" RANK "rank 1 thread 1001 main\n" RANK;
 	gdouble fast_us = product_us + 2 * 6e6 / 900e3, slow_us = 200 * 15.7 / 8.1;
 	gdouble slow_half_us =
-		slow_us * factor_on("V100", "T4", mm, 200, DEVICE_FP16) + 2 * 6e6 / 320e3;
+		slow_us * precision_factor_on("V100", "T4", mm, 200, DEVICE_FP16) + 2 * 6e6 / 320e3;
 
 	/* the other one still takes as long */
 	assert_predicted(two, "precision:1:op~mm=fp16", 400);
@@ -251,11 +277,13 @@ static void test_refusals(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	product_us = 200 * factor_on("V100", "V100", mm, 200, DEVICE_FP16);
-	relu_us = 100 * factor_on("V100", "V100", relu, 100, DEVICE_FP16);
+	product_us = 200 * precision_factor_on("V100", "V100", mm, 200, DEVICE_FP16);
+	relu_us = 100 * precision_factor_on("V100", "V100", relu, 100, DEVICE_FP16);
 	g_test_add_func("/what_if_precision/part", test_part);
 	g_test_add_func("/what_if_precision/whole", test_whole);
 	g_test_add_func("/what_if_precision/several", test_several);
+	g_test_add_func("/what_if_precision/batch", test_batch);
+	g_test_add_func("/what_if_precision/weight", test_weight);
 	g_test_add_func("/what_if_precision/eight_bits", test_eight_bits);
 	g_test_add_func("/what_if_precision/ranks", test_ranks);
 	g_test_add_func("/what_if_precision/memory", test_memory);
