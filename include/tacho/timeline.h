@@ -433,6 +433,8 @@ struct _TachoTimeline {
 	guint64 n_events, n_dropped;
 	struct tacho_string_table *strings;
 	struct tacho_source *source; /* what the accessors read from */
+	/* Whose ranks are here whole, where several processes make one report (trace/run_share.h); NULL: all are. */
+	struct tacho_run_share *share;
 };
 
 #define TACHO_TIMELINE_ERROR tacho_timeline_error_quark()

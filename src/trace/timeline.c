@@ -5,6 +5,7 @@
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
+#include "trace/run_share.h"
 #include "trace/slice_columns.h"
 #include "trace/source.h"
 #include "trace/string_table.h"
@@ -87,6 +88,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->problems, TRUE);
 	string_table_free(timeline->strings);
 	tacho_source_free(timeline->source);
+	run_share_free(timeline->share);
 	g_free(timeline);
 }
 
