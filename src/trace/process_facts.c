@@ -213,10 +213,10 @@ static void add_tracks(TachoTimeline *timeline, struct stream_input *stream)
 	const struct stream_rows *rows = &stream->rows;
 
 	stream->track = stream->queued_track = TACHO_NONE;
-	if (rows->slices.n || rows->queued.n || rows->memory.n || stream->n_dropped ||
-	    has_own_marks(timeline, rows))
+	if (rows->slices.n || rows->queued.n || rows->memory.n || stream->has_more ||
+	    stream->has_more_queued || stream->n_dropped || has_own_marks(timeline, rows))
 		stream->track = add_track(timeline, stream, TACHO_TRACK_THREAD);
-	if (rows->queued.n)
+	if (rows->queued.n || stream->has_more_queued)
 		stream->queued_track = add_track(timeline, stream, TACHO_TRACK_ASYNC);
 }
 

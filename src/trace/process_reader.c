@@ -15,6 +15,10 @@ static void clear_stream(gpointer stream_pointer)
 	struct stream_input *stream = stream_pointer;
 
 	g_clear_pointer(&stream->files, g_array_unref);
+	g_clear_pointer(&stream->kept, g_array_unref);
+	g_clear_pointer(&stream->kept_queued, g_array_unref);
+	g_clear_pointer(&stream->lent, g_array_unref);
+	g_clear_pointer(&stream->lent_queued, g_array_unref);
 	stream_rows_release(&stream->rows);
 }
 

@@ -12,6 +12,15 @@
 #include "trace/stream_reader.h"
 #include "trace/trace_metadata.h"
 
+/* A slice of a thread whose other records another process has read (run_share.h). */
+struct lent_slice {
+	gint64 start_ns, duration_ns;
+	guint64 source;
+	guint32 name, parent;
+	guint32 kind;
+	guint16 flags, depth;
+};
+
 struct stream_input {
 	guint32 number, tid;
 	GArray *files; /* struct stream_file_place, by index */
@@ -22,12 +31,19 @@ struct stream_input {
 	/* Where the rows go in the timeline; TACHO_NONE: there is no such track. */
 	guint32 track, queued_track;
 	guint32 first_row, first_queued_row, first_memory;
+	/* Where several processes make one report, guint32: rows of the slices that all have; NULL: it is another's. */
+	GArray *kept, *kept_queued;
+	/* struct lent_slice: of another's stream, until they have their place in the timeline; NULL: it is this process's. */
+	GArray *lent, *lent_queued;
+	gboolean has_more, has_more_queued; /* its owner has slices, or memory events */
 };
 
 struct process_input {
 	gchar *path;
-	guint run;   /* index into the runs, see run_paths.h */
-	guint clock; /* see clock_table.h */
+	guint run;	       /* index into the runs, see run_paths.h */
+	guint clock;	       /* see clock_table.h */
+	guint owner;	       /* of tacho's processes, the one that reads its streams */
+	gboolean is_elsewhere; /* that is another one than this */
 	struct trace_metadata metadata;
 	GArray *streams; /* struct stream_input, by number */
 	GHashTable *

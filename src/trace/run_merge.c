@@ -118,6 +118,74 @@ static guint32 close_gaps(TachoTimeline *timeline, struct stream_input *const *s
 	return n_rows;
 }
 
+static guint64 count_lent(const struct stream_input *stream)
+{
+	return stream->lent ? (guint64)stream->lent->len + stream->lent_queued->len : 0;
+}
+
+static void fill_lent(TachoSlices *rows, const GArray *lent)
+{
+	for (guint i = 0; i < lent->len; i++) {
+		const struct lent_slice *slice = &g_array_index(lent, struct lent_slice, i);
+
+		rows->start_ns[i] = slice->start_ns;
+		rows->duration_ns[i] = slice->duration_ns;
+		rows->source[i] = slice->source;
+		rows->name[i] = slice->name;
+		rows->parent[i] = slice->parent;
+		rows->launch[i] = TACHO_NONE;
+		rows->kind[i] = (guint8)slice->kind;
+		rows->flags[i] = (guint8)slice->flags;
+		rows->depth[i] = slice->depth;
+	}
+	rows->n = lent->len;
+}
+
+/* The view of `n` rows from *next on, which are then behind it. */
+static TachoSlices take_view(const TachoTimeline *timeline, guint32 *next, guint32 *ret_first,
+			     guint32 n)
+{
+	TachoSlices view = slice_columns_view(&timeline->slices, *next, n);
+
+	*ret_first = *next;
+	*next += n;
+	view.n = n;
+	return view;
+}
+
+gboolean run_merge_add_lent(TachoTimeline *timeline, struct stream_input *const *streams,
+			    guint n_streams, GError **error)
+{
+	guint32 n_own = close_gaps(timeline, streams, n_streams), next = 0;
+	guint64 n_before = 0, n_all = n_own;
+
+	for (guint i = 0; i < n_streams; i++)
+		n_all += count_lent(streams[i]);
+	for (guint i = 0; i < n_streams && streams[i]->lent; i++)
+		n_before += count_lent(streams[i]);
+	if (n_all >= TACHO_NONE)
+		return fail(error, "there are too many slices; open fewer runs at once");
+	if (!slice_columns_reserve(&timeline->slices, (guint32)n_all))
+		return fail(error, "there is not enough memory for the run's slices");
+	slice_columns_move(&timeline->slices, (guint32)n_before, 0, n_own);
+	for (guint i = 0; i < n_streams; i++) {
+		struct stream_input *stream = streams[i];
+		struct stream_rows *rows = &stream->rows;
+
+		rows->slices = take_view(timeline, &next, &stream->first_row,
+					 stream->lent ? stream->lent->len : rows->slices.n);
+		rows->queued = take_view(timeline, &next, &stream->first_queued_row,
+					 stream->lent ? stream->lent_queued->len : rows->queued.n);
+		if (!stream->lent)
+			continue;
+		fill_lent(&rows->slices, stream->lent);
+		fill_lent(&rows->queued, stream->lent_queued);
+		g_array_set_size(stream->lent, 0);
+		g_array_set_size(stream->lent_queued, 0);
+	}
+	return TRUE;
+}
+
 /* Set where each stream's memory events go; returns how many there are. */
 static guint64 place_memory(struct stream_input *const *streams, guint n_streams,
 			    gboolean *ret_has_outputs)

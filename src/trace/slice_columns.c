@@ -37,7 +37,7 @@ TachoSlices slice_columns_view(const TachoSlices *slices, guint32 first, guint32
 
 void slice_columns_move(TachoSlices *slices, guint32 to, guint32 from, guint32 n)
 {
-	g_assert(to <= from && from <= slices->capacity && n <= slices->capacity - from);
+	g_assert(MAX(to, from) <= slices->capacity && n <= slices->capacity - MAX(to, from));
 #define MOVE_COLUMN(type, name)                                                                    \
 	if (n)                                                                                     \
 		memmove(slices->name + to, slices->name + from, n * sizeof(type));

@@ -27,7 +27,7 @@
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity);
 /* Rows [first, first + n) of the table as a view, empty, with that room. */
 TachoSlices slice_columns_view(const TachoSlices *slices, guint32 first, guint32 n);
-/* Move rows [from, from + n) down to `to`: nothing but the values, which may name rows, too. */
+/* Move rows [from, from + n) to `to`: nothing but the values, which may name rows, too. */
 void slice_columns_move(TachoSlices *slices, guint32 to, guint32 from, guint32 n);
 /* Free the columns; the table is then empty and may be used again. */
 void slice_columns_release(TachoSlices *slices);
