@@ -2,6 +2,7 @@
 #ifndef TACHO_IMPORT_H
 #define TACHO_IMPORT_H
 
+#include <tacho/peers.h>
 #include <tacho/table.h>
 #include <tacho/timeline.h>
 
@@ -29,6 +30,13 @@ typedef void (*TachoImportProgress)(gdouble done, gpointer data);
  * The result is the caller's, to end with tacho_timeline_free(). */
 TachoTimeline *tacho_run_open(const gchar *const *paths, guint n_paths,
 			      TachoImportProgress progress, gpointer progress_data, GError **error);
+
+/* The same for one of several processes that make a report together: the threads of the ranks that this one owns are read
+ * whole, of the others' only what ranks do with each other. All processes give the same paths. NULL for `peers`: as above. They
+ * outlive the timeline. TACHO_IMPORT_ERROR_MIXED: of other tools' traces none can be shared out. */
+TachoTimeline *tacho_run_open_share(const gchar *const *paths, guint n_paths, TachoPeers *peers,
+				    TachoImportProgress progress, gpointer progress_data,
+				    GError **error);
 
 /* Whether the trace in `folder`, which is made as those in a run are (docs/trace-format.md), can be laid into the run of
  * tacho's at `run`; neither is changed. *ret_n_added: slices that it would bring; *ret_n_same: those that the run has

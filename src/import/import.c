@@ -374,8 +374,8 @@ static TachoTimeline *read_own(const struct trace_search *search, GError **error
 	g_autoptr(MixedRun) mixed = NULL;
 
 	run_notes_init(&notes);
-	timeline = run_reader_open((const gchar *const *)runs->pdata, runs->len, search->is_guess,
-				   &notes, error);
+	timeline = run_reader_open((const gchar *const *)runs->pdata, runs->len, search->peers,
+				   search->is_guess, &notes, error);
 	if (!timeline)
 		return NULL;
 	add_search_problems(timeline, search);
@@ -401,7 +401,7 @@ gboolean tacho_run_try_trace(const gchar *run, const gchar *folder, guint64 *ret
 		return FALSE;
 	}
 	run_notes_init(&notes);
-	timeline = run_reader_open(&run, 1, FALSE, &notes, error);
+	timeline = run_reader_open(&run, 1, NULL, FALSE, &notes, error);
 	if (!timeline)
 		return FALSE;
 	added_trace_add(found, run, folder);
@@ -420,8 +420,14 @@ static TachoTimeline *read_found(const struct trace_search *search, TachoImportP
 				 gpointer progress_data, GError **error)
 {
 	const GPtrArray *runs = search->paths[IMPORT_OWN_RUN];
-	const gchar *foreign;
+	const gchar *foreign = NULL;
 
+	if (search->peers && (!runs->len || search->added->len)) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MIXED,
+			    "several processes can read runs that tacho recorded, but not yet "
+			    "traces of other tools; run it as one process, without the launcher");
+		return NULL;
+	}
 	if (!runs->len)
 		return read_foreign(search, FALSE, progress, progress_data, error);
 	if (!trace_search_count_foreign(search, &foreign))
@@ -448,12 +454,20 @@ static GError *tell_of_archives(const struct trace_search *search, GError *error
 TachoTimeline *tacho_run_open(const gchar *const *paths, guint n_paths,
 			      TachoImportProgress progress, gpointer progress_data, GError **error)
 {
+	return tacho_run_open_share(paths, n_paths, NULL, progress, progress_data, error);
+}
+
+TachoTimeline *tacho_run_open_share(const gchar *const *paths, guint n_paths, TachoPeers *peers,
+				    TachoImportProgress progress, gpointer progress_data,
+				    GError **error)
+{
 	TachoTimeline *timeline = NULL;
 	struct trace_search search;
 	gboolean is_found = TRUE;
 	GError *cause = NULL;
 
 	trace_search_init(&search);
+	search.peers = peers;
 	for (guint i = 0; i < n_paths && is_found; i++)
 		is_found = trace_search_add(&search, paths[i], error);
 	if (is_found)

@@ -13,6 +13,7 @@
 #ifndef TACHO_TRACE_SEARCH_H
 #define TACHO_TRACE_SEARCH_H
 
+#include <tacho/peers.h>
 #include <sys/types.h>
 
 #include "import/import_format.h"
@@ -36,6 +37,8 @@ extern const struct import_format *const import_formats[IMPORT_N_FORMATS];
 
 struct trace_search {
 	GPtrArray *paths[IMPORT_N_KINDS];
+	TachoPeers
+		*peers; /* that read them together, each its share; NULL: this process reads all */
 	gboolean is_guess; /* runs of ours were not named one by one, but by a folder of theirs */
 	GPtrArray *unreadable; /* texts: files and folders that cannot be read, and why */
 	GPtrArray *left_out;   /* texts: what was found and is not read, and why */

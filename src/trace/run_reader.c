@@ -8,7 +8,9 @@
  * (1) The origin of time is the first record of the run, or what was before it and was told late.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
  * (3) A trace that cannot be read at all becomes a problem, as long as another can be.
- * (4) Several runs are read as one only where they are of one job (one_job.h). */
+ * (4) Several runs are read as one only where they are of one job (one_job.h).
+ * (5) Where several processes read a run together, each reads the streams that it owns, and the owners tell each other what
+ *     concerns all (stream_exchange.h); from there on each goes on as if it had read everything. */
 #include "trace/run_reader.h"
 
 #include <string.h>
@@ -26,12 +28,15 @@
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
 #include "trace/rank_table.h"
+#include "trace/run_dealing.h"
 #include "trace/run_losses.h"
 #include "trace/run_merge.h"
 #include "trace/run_notes.h"
 #include "trace/run_paths.h"
+#include "trace/run_share.h"
 #include "trace/source.h"
 #include "trace/stack_samples.h"
+#include "trace/stream_exchange.h"
 #include "trace/string_table.h"
 
 struct stream_task {
@@ -129,7 +134,8 @@ static void share_clocks(struct run_reader *reader)
 					  first_stamp(reader, process));
 }
 
-static void find_origin(struct run_reader *reader)
+/* False: the others cannot be asked. */
+static gboolean find_origin(struct run_reader *reader)
 {
 	gint64 origin_unix_ns = G_MAXINT64;
 	guint64 stamp;
@@ -146,12 +152,16 @@ static void find_origin(struct run_reader *reader)
 					MIN(origin_unix_ns, trace_clock_unix_ns(clock, stamp));
 		}
 	}
+	if (reader->timeline->share &&
+	    !tacho_peers_least(reader->timeline->share->peers, "first moment", &origin_unix_ns))
+		return FALSE;
 	if (reader->window) {
 		origin_unix_ns = MIN(origin_unix_ns, run_window_origin(reader->window));
 		run_window_set_origin(reader->window, origin_unix_ns);
 	}
 	reader->origin_unix_ns = origin_unix_ns == G_MAXINT64 ? 0 : origin_unix_ns;
 	reader->timeline->origin_unix_ns = reader->origin_unix_ns;
+	return TRUE;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -167,7 +177,7 @@ static gint compare_tasks(gconstpointer first, gconstpointer second)
 static void make_tasks(struct run_reader *reader)
 {
 	FOR_EACH(const struct process_input, process, reader->processes) {
-		for (guint s = 0; s < process->streams->len; s++) {
+		for (guint s = 0; s < process->streams->len && !process->is_elsewhere; s++) {
 			struct stream_task task = { process, process_input_stream(process, s) };
 
 			g_array_append_val(reader->tasks, task);
@@ -229,6 +239,21 @@ static gboolean read_streams(struct run_reader *reader, GError **error)
 			return FALSE;
 		}
 	return TRUE;
+}
+
+/* Let the others have what they need of this process's streams, and take in theirs. */
+static gboolean exchange_streams(struct run_reader *reader, GError **error)
+{
+	const struct tacho_run_share *share = reader->timeline->share;
+	g_autoptr(GPtrArray) streams = NULL;
+
+	if (!share)
+		return TRUE;
+	if (!stream_exchange(reader->timeline, share->peers, reader->processes, error))
+		return FALSE;
+	streams = list_streams(reader);
+	return run_merge_add_lent(reader->timeline, (struct stream_input *const *)streams->pdata,
+				  streams->len, error);
 }
 
 /* --- processes ------------------------------------------------------------------------------ */
@@ -347,7 +372,7 @@ static void fill_memory_sizes(guint process, gpointer reader_pointer)
 		guint64 n_events = n[TRACE_KIND_ALLOC] + n[TRACE_KIND_FREE] +
 				   n[TRACE_KIND_DEVICE_ALLOC] + n[TRACE_KIND_DEVICE_FREE];
 
-		if (!n_events)
+		if (!n_events || input->is_elsewhere)
 			continue;
 		ranges[n_ranges].events = (TachoMemoryEvent *)memory->data + stream->first_memory;
 		ranges[n_ranges++].n = n_events;
@@ -367,23 +392,29 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	make_tasks(reader);
 	share_clocks(reader);
 	worker_pool_run(reader->tasks->len, count_stream, reader);
-	find_origin(reader);
-	if (!make_room(reader, error) || !read_streams(reader, error))
+	if (!find_origin(reader))
+		return run_dealing_fail(reader->timeline->share->peers, "", error);
+	if (!make_room(reader, error) || !read_streams(reader, error) ||
+	    !exchange_streams(reader, error))
 		return FALSE;
 	leave_out_empty(reader);
+	run_dealing_note_owned(reader->timeline, reader->processes);
 	if (!one_job_check_times(reader->timeline, &reader->paths, reader->processes,
 				 reader->is_guess, error))
 		return FALSE;
 	one_job_add_problems(reader->timeline, &reader->paths, reader->processes);
 	run_losses_add_problems(reader->timeline, &reader->paths);
 	add_processes(reader);
+	run_share_costs(reader->timeline);
 	if (!merge(reader, error))
 		return FALSE;
+	run_dealing_note_kept(reader->timeline, reader->processes);
 	if (!reader->window) /* its steps may have none that was asked */
 		op_twins_join(reader->timeline);
 	if (!stack_samples_add(reader->timeline, reader->processes, error) ||
 	    !device_records_add(reader->timeline, reader->processes, error))
 		return FALSE;
+	run_share_lives(reader->timeline);
 	flow_records_join(reader->timeline, reader->processes);
 	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
 	g_array_sort(reader->timeline->marks, compare_marks);
@@ -422,8 +453,8 @@ static void fill_notes(const struct run_reader *reader, struct run_notes *notes)
 	g_array_sort(notes->threads, compare_threads);
 }
 
-TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
-			       struct run_notes *notes, GError **error)
+TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, TachoPeers *peers,
+			       gboolean is_guess, struct run_notes *notes, GError **error)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
@@ -440,7 +471,7 @@ TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolea
 	is_read = run_paths_find(&reader.paths, paths, n_paths, error) &&
 		  open_processes(&reader, error) &&
 		  one_job_check_names(timeline, &reader.paths, processes, is_guess, error) &&
-		  read_run(&reader, error);
+		  run_dealing_begin(timeline, processes, peers, error) && read_run(&reader, error);
 	if (is_read && notes)
 		fill_notes(&reader, notes);
 	run_paths_release(&reader.paths);
@@ -498,5 +529,5 @@ TachoTimeline *run_reader_open_window(RunWindow *window, GError **error)
 
 TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)
 {
-	return run_reader_open(paths, n_paths, FALSE, NULL, error);
+	return run_reader_open(paths, n_paths, NULL, FALSE, NULL, error);
 }
