@@ -21,23 +21,46 @@
  *
  * Each adds rows to its own tables and problems; none changes a slice, but that align_clocks moves all
  * times of a host: what compares times of different ranks comes after it, and no time is remembered
- * across it. All walk the tables in their order, so equal timelines give equal results. */
+ * across it. All walk the tables in their order, so equal timelines give equal results.
+ *
+ * Where several processes make one report (run_share.h), what stays within a process is found by its owner, and what it
+ * found wrong is told to all; what is between ranks, all find alike. */
 #include "correlate/correlate_internal.h"
 
 #include "correlate/graph_capture.h"
+#include "trace/run_share.h"
+
+/* Stages that look at what the owner of a process has: their problems are those of all owners. */
+static void correlate_own(TachoTimeline *timeline, void (*stage)(TachoTimeline *timeline))
+{
+	guint first = timeline->problems->len;
+
+	stage(timeline);
+	run_share_problems(timeline, first);
+}
+
+static void correlate_threads(TachoTimeline *timeline, const struct thread_index *threads,
+			      void (*stage)(TachoTimeline *timeline,
+					    const struct thread_index *threads))
+{
+	guint first = timeline->problems->len;
+
+	stage(timeline, threads);
+	run_share_problems(timeline, first);
+}
 
 /* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
 static void correlate_each(TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
-	check_streams(timeline);
+	correlate_own(timeline, check_streams);
 	pair_messages(timeline);
 	pair_requests(timeline);
 	pair_forward_backward(timeline);
-	check_launches(timeline);
-	link_graph_work(timeline, threads);
-	link_kernels(timeline, threads);
+	correlate_own(timeline, check_launches);
+	correlate_threads(timeline, threads, link_graph_work);
+	correlate_threads(timeline, threads, link_kernels);
 	link_queued_collectives(timeline, threads);
 }
 
@@ -57,8 +80,11 @@ static void correlate_all(TachoTimeline *timeline)
 /* Where nothing can be wrong, nothing can be believed either. */
 static void check_content(TachoTimeline *timeline)
 {
-	if (timeline->slices.n || timeline->memory->len || timeline->samples->len ||
-	    timeline->marks->len || timeline->chunks->len)
+	guint64 n_rows = (guint64)timeline->slices.n + timeline->memory->len +
+			 timeline->samples->len + timeline->marks->len + timeline->chunks->len;
+
+	run_share_sum(timeline, "rows", &n_rows, 1);
+	if (n_rows)
 		return;
 	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_NOTHING_RECORDED, 1,
 				   "no operation, call, kernel, message, memory event or counter "
@@ -76,6 +102,7 @@ void tacho_correlate(TachoTimeline *timeline)
 	align_clocks(timeline);
 	correlate_all(timeline);
 	check_content(timeline);
+	run_share_strings(timeline);
 }
 
 TachoStepSource tacho_step_source(const TachoTimeline *timeline)

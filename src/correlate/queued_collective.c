@@ -20,6 +20,7 @@
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
 #include "trace/region_kind.h"
+#include "trace/run_share.h"
 #include "trace/tensor_bytes.h"
 
 enum {
@@ -237,6 +238,7 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 	g_autoptr(GArray) found = NULL;
 	g_autoptr(GHashTable) waiting = NULL;
 	g_autoptr(GHashTable) told = NULL;
+	guint first_flow = timeline->flows->len;
 
 	if (!has_queued(timeline))
 		return;
@@ -247,9 +249,12 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 	for (guint i = 0; i < found->len; i++) {
 		guint32 slice = g_array_index(found, guint32, i);
 
+		if (!run_share_owns(timeline, process_of_slice(timeline, slice)))
+			continue; /* all its owner has may have queued it */
 		if (timeline->slices.kind[slice] == TACHO_SLICE_OP)
 			await(waiting, timeline, slice);
 		else if (!g_hash_table_contains(told, GUINT_TO_POINTER(slice)))
 			link_one(timeline, threads, waiting, slice);
 	}
+	run_share_flows(timeline, first_flow);
 }

@@ -40,6 +40,7 @@
 #include <string.h>
 
 #include "correlate/op_sequence.h"
+#include "correlate/shared_steps.h"
 #include "correlate/step_coverage.h"
 #include "correlate/step_update.h"
 #include "correlate/step_window.h"
@@ -975,7 +976,7 @@ static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, 
 		find_reference(timeline, ranks, n) ?: find_marked(ranks, n);
 
 	for (guint i = 0; i < n && reference; i++) {
-		if (ranks[i].source != TACHO_STEPS_NONE ||
+		if (ranks[i].source != TACHO_STEPS_NONE || !run_share_owns_rank(timeline, i) ||
 		    ranks[i].process >= timeline->processes->len ||
 		    ranks[i].main_track == TACHO_NONE)
 			continue;
@@ -1002,16 +1003,53 @@ static void hand_over(TachoTimeline *timeline, struct rank_steps *found)
 	g_array_free(found->control_steps, TRUE);
 }
 
+/* A rank whose owner tells its steps. */
+static struct rank_steps of_other_owner(const TachoTimeline *timeline, guint32 rank_index)
+{
+	return (struct rank_steps){
+		.rank_index = rank_index,
+		.process = tacho_timeline_rank(timeline, rank_index)->main_process,
+		.main_track = TACHO_NONE,
+		.steps = g_array_new(FALSE, FALSE, sizeof(TachoStep)),
+		.control_steps = g_array_new(FALSE, FALSE, sizeof(TachoStep)),
+	};
+}
+
+/* What each owner has found of its ranks is known to all. */
+static void share_found(TachoTimeline *timeline, struct rank_steps *ranks, guint n)
+{
+	g_autofree struct shared_steps *rows = NULL;
+
+	if (!timeline->share)
+		return;
+	rows = g_new0(struct shared_steps, n + 1);
+	for (guint i = 0; i < n; i++)
+		rows[i] = (struct shared_steps){ .source = ranks[i].source,
+						 .is_marked = ranks[i].is_marked,
+						 .n_outside = ranks[i].n_outside,
+						 .steps = ranks[i].steps,
+						 .control_steps = ranks[i].control_steps };
+	shared_steps_exchange(timeline, rows, n);
+	for (guint i = 0; i < n; i++) {
+		ranks[i].source = (TachoStepSource)rows[i].source;
+		ranks[i].is_marked = rows[i].is_marked != 0;
+		ranks[i].n_outside = rows[i].n_outside;
+	}
+}
+
 void find_steps(TachoTimeline *timeline)
 {
 	guint n = timeline->ranks->len;
 	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n);
 
 	for (guint i = 0; i < n; i++)
-		ranks[i] = find_rank_steps(timeline, i, NULL);
+		ranks[i] = run_share_owns_rank(timeline, i) ? find_rank_steps(timeline, i, NULL)
+							    : of_other_owner(timeline, i);
+	share_found(timeline, ranks, n);
 	drop_guesses(ranks, n);
 	number_alike(timeline, ranks, n, G_MAXINT64);
 	lend_steps(timeline, ranks, n);
+	share_found(timeline, ranks, n); /* those that were lent, too */
 	for (guint i = 0; i < n; i++) {
 		if (ranks[i].n_outside)
 			tacho_timeline_add_problem(

@@ -21,6 +21,7 @@
 #include <tacho/correlate.h>
 
 #include "base/for_each.h"
+#include "trace/run_share.h"
 
 enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, MESSAGES, RANKS, N_SHARES_OF };
 
@@ -46,23 +47,19 @@ const gchar *trust_unknown(TachoProblemKind kind)
 	return weights[kind].unknown;
 }
 
-static guint64 count_slices(const TachoTimeline *timeline, TachoSliceKind kind)
-{
-	guint64 count = 0;
-
-	for (guint32 i = 0; i < timeline->slices.n; i++)
-		count += timeline->slices.kind[i] == kind;
-	return count;
-}
-
 static void count_totals(const TachoTimeline *timeline, guint64 *totals)
 {
+	guint64 kinds[TACHO_N_SLICE_KINDS];
+
+	run_share_count_kinds(timeline, kinds);
+	totals[SLICES] = 0;
+	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
+		totals[SLICES] += kinds[kind];
 	totals[ONE] = 1;
 	totals[EVENTS] = timeline->n_events + timeline->n_dropped;
-	totals[SLICES] = timeline->slices.n;
-	totals[KERNELS] = count_slices(timeline, TACHO_SLICE_KERNEL);
-	totals[COLLECTIVES] = count_slices(timeline, TACHO_SLICE_COLLECTIVE);
-	totals[MESSAGES] = count_slices(timeline, TACHO_SLICE_MESSAGE);
+	totals[KERNELS] = kinds[TACHO_SLICE_KERNEL];
+	totals[COLLECTIVES] = kinds[TACHO_SLICE_COLLECTIVE];
+	totals[MESSAGES] = kinds[TACHO_SLICE_MESSAGE];
 	totals[RANKS] = 1;
 }
 
