@@ -1,5 +1,7 @@
 #include "analyze/absence.h"
 
+#include "trace/run_share.h"
+
 /* What the timeline holds, of every rank and step. */
 struct holdings {
 	guint64 n_slices;
@@ -16,9 +18,10 @@ static const gchar *const names[] = {
 static void count_holdings(struct holdings *holdings, const TachoTimeline *timeline,
 			   enum absent_thing thing)
 {
-	*holdings = (struct holdings){ .n_slices = timeline->slices.n };
-	for (guint32 i = 0; i < timeline->slices.n; i++)
-		holdings->n_of_kind[timeline->slices.kind[i]]++;
+	*holdings = (struct holdings){ .n_slices = 0 };
+	run_share_count_kinds(timeline, holdings->n_of_kind);
+	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
+		holdings->n_slices += holdings->n_of_kind[kind];
 	holdings->n_things = thing == ABSENT_OPERATIONS ? holdings->n_of_kind[TACHO_SLICE_OP]
 			     : thing == ABSENT_KERNELS	? holdings->n_of_kind[TACHO_SLICE_KERNEL]
 							: timeline->collectives->len;

@@ -29,6 +29,8 @@
 #include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
+#include "trace/run_share.h"
+#include "trace/string_table.h"
 
 struct op_group {
 	gint64 key; /* its place in the hash table */
@@ -99,10 +101,10 @@ static const struct {
 	{ "residual_bytes", TACHO_METRIC_RESIDUAL },   { "output_bytes", TACHO_METRIC_OUTPUT },
 };
 
-/* The number of a shape, from 1; its text is then the table's. */
-static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar **ret_text)
+/* The number of a shape, from 1; its text, which is taken over, is then the table's. */
+static gint64 shape_number(struct op_groups *groups, gchar *shape, const gchar **ret_text)
 {
-	g_autofree gchar *text = op_shapes_text(groups->selection->timeline, slice);
+	g_autofree gchar *text = shape;
 	gpointer known, number;
 
 	if (!g_hash_table_lookup_extended(groups->shapes, text, &known, &number)) {
@@ -114,17 +116,15 @@ static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar 
 	return GPOINTER_TO_UINT(number);
 }
 
-/* `slice` TACHO_NONE: of no shape. */
-static guint find_group(struct op_groups *groups, guint32 name, guint32 slice, OpPhase phase,
+/* `shape`, which is taken over, NULL: of no shape. */
+static guint find_group(struct op_groups *groups, guint32 name, gchar *shape, OpPhase phase,
 			gboolean is_typed)
 {
 	struct op_group group = { .name = name, .phase = phase, .is_typed = is_typed };
-	gint64 shape = 0;
+	gint64 number = shape ? shape_number(groups, shape, &group.shape) : 0;
 	guint index;
 
-	if (groups->selection->filter->by_shape && slice != TACHO_NONE)
-		shape = shape_number(groups, slice, &group.shape);
-	group.key = shape << 36 | (gint64)is_typed << 35 | (gint64)group.name << 3 | phase;
+	group.key = number << 36 | (gint64)is_typed << 35 | (gint64)group.name << 3 | phase;
 	index = GPOINTER_TO_UINT(g_hash_table_lookup(groups->by_key, &group.key));
 	if (index)
 		return index - 1;
@@ -133,6 +133,14 @@ static guint find_group(struct op_groups *groups, guint32 name, guint32 slice, O
 	g_hash_table_insert(groups->by_key, g_memdup2(&group.key, sizeof(group.key)),
 			    GUINT_TO_POINTER(groups->groups->len));
 	return groups->groups->len - 1;
+}
+
+/* The caller's; NULL: rows are not by shape, or the slice, TACHO_NONE, has none. */
+static gchar *shape_of(const struct op_groups *groups, guint32 slice)
+{
+	return groups->selection->filter->by_shape && slice != TACHO_NONE
+		       ? op_shapes_text(groups->selection->timeline, slice)
+		       : NULL;
 }
 
 /* What was found out about the slices of one track, by their place on it. */
@@ -250,8 +258,8 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	guint32 around = op_around(timeline, on, slice);
 	const gchar *devices = devices_of(groups, slice);
 	guint32 index =
-		find_group(groups, tacho_slice_type(timeline, slice), slice, on->phases[place],
-			   is_typed(groups, slice, on->phases[place], devices));
+		find_group(groups, tacho_slice_type(timeline, slice), shape_of(groups, slice),
+			   on->phases[place], is_typed(groups, slice, on->phases[place], devices));
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	groups->n_ops++;
@@ -299,8 +307,8 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 {
 	struct op_groups *groups = data;
 	const TachoTimeline *timeline = groups->selection->timeline;
-	guint index = find_group(groups, graph_replay_name(timeline, replay), replay->op,
-				 PHASE_REPLAY, FALSE);
+	guint index = find_group(groups, graph_replay_name(timeline, replay),
+				 shape_of(groups, replay->op), PHASE_REPLAY, FALSE);
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 	gdouble flops = groups->with_flops ? graph_replay_flops(timeline, replay) : 0;
 
@@ -311,6 +319,117 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 	group->metrics[TACHO_METRIC_FLOPS] += MAX(flops, 0);
 	group->metrics[TACHO_METRIC_RUNS]++;
 	group->is_unknown |= flops < 0;
+}
+
+/* --- groups of several processes ---------------------------------------------------------------- */
+
+/* A group as it is sent, before its texts. */
+struct sent_group {
+	guint64 count;
+	gint64 min_ns, max_ns;
+	gdouble sum_ns, total_ns, self_ns;
+	gdouble metrics[TACHO_N_METRICS];
+	guint32 phase, is_unknown, is_typed, has_shape, has_devices, nothing;
+};
+
+static gboolean group_adds_up(const TachoTimeline *timeline, const struct op_group *group)
+{
+	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
+		if (!run_share_adds_up(timeline, group->metrics[metric]))
+			return FALSE;
+	return run_share_adds_up(timeline, group->sum_ns) &&
+	       run_share_adds_up(timeline, group->total_ns) &&
+	       run_share_adds_up(timeline, group->self_ns);
+}
+
+static void pack_group(GByteArray *bytes, const struct op_groups *groups,
+		       const struct op_group *group)
+{
+	const TachoTimeline *timeline = groups->selection->timeline;
+	struct sent_group sent = {
+		.count = group->count,
+		.min_ns = group->min_ns,
+		.max_ns = group->max_ns,
+		.sum_ns = group->sum_ns,
+		.total_ns = group->total_ns,
+		.self_ns = group->self_ns,
+		.phase = group->phase,
+		.is_unknown = group->is_unknown,
+		.is_typed = group->is_typed,
+		.has_shape = group->shape != NULL,
+		.has_devices = group->devices != NULL,
+	};
+
+	memcpy(sent.metrics, group->metrics, sizeof(sent.metrics));
+	pack_bytes(bytes, &sent, sizeof(sent));
+	pack_text(bytes, tacho_timeline_string(timeline, group->name));
+	pack_text(bytes, group->shape ? group->shape : "");
+	pack_text(bytes, group->devices ? group->devices : "");
+}
+
+static void add_group(struct op_groups *groups, const struct sent_group *sent, guint32 name,
+		      gchar *shape, const gchar *devices)
+{
+	guint index = find_group(groups, name, shape, (OpPhase)sent->phase, sent->is_typed != 0);
+	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
+
+	group->count += sent->count;
+	group->min_ns = MIN(group->min_ns, sent->min_ns);
+	group->max_ns = MAX(group->max_ns, sent->max_ns);
+	group->sum_ns += sent->sum_ns;
+	group->total_ns += sent->total_ns;
+	group->self_ns += sent->self_ns;
+	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
+		group->metrics[metric] += sent->metrics[metric];
+	group->is_unknown |= sent->is_unknown != 0;
+	if (sent->has_devices)
+		add_devices(groups, group, g_string_chunk_insert_const(groups->texts, devices));
+}
+
+static gboolean take_groups(guint from, const guint8 *bytes, gsize n_bytes, gpointer groups)
+{
+	const TachoTimeline *timeline = ((struct op_groups *)groups)->selection->timeline;
+	struct packed_bytes packed = { bytes, n_bytes };
+
+	(void)from;
+	while (packed.n_left) {
+		g_autofree gchar *name = NULL, *shape = NULL, *devices = NULL;
+		struct sent_group sent;
+		guint32 id;
+
+		if (!unpack_bytes(&packed, &sent, sizeof(sent)) || sent.phase > PHASE_REPLAY)
+			return FALSE;
+		name = unpack_text(&packed);
+		shape = name ? unpack_text(&packed) : NULL;
+		devices = shape ? unpack_text(&packed) : NULL;
+		if (!devices || !string_table_find(timeline->strings, name, -1, &id))
+			return FALSE;
+		add_group(groups, &sent, id, sent.has_shape ? g_steal_pointer(&shape) : NULL,
+			  devices);
+	}
+	return TRUE;
+}
+
+/* Groups of all owners, in the order of their ranks: so they stand as one process finds them. */
+static void share_groups(struct op_groups *groups)
+{
+	const TachoTimeline *timeline = groups->selection->timeline;
+	g_autoptr(GByteArray) bytes = NULL;
+
+	if (!timeline->share)
+		return;
+	bytes = g_byte_array_new();
+	FOR_EACH(const struct op_group, group, groups->groups) {
+		if (!group_adds_up(timeline, group))
+			tacho_peers_fail(timeline->share->peers,
+					 "the op view has sums that several processes cannot make "
+					 "exactly; run it as one process, without the launcher");
+		pack_group(bytes, groups, group);
+	}
+	g_array_set_size(groups->groups, 0);
+	g_hash_table_remove_all(groups->by_key);
+	run_share_exchange(timeline, "operations", bytes, take_groups, groups);
+	run_share_sum(timeline, "calls of operations", &groups->n_ops, 1);
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -481,8 +600,8 @@ static void note_unknown(TachoTable *table, const struct op_groups *groups)
 static void note_without_op(TachoTable *table, const struct selection *selection)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint64 n = 0, n_replayed = 0;
-	gdouble all_ns = 0, without_ns = 0;
+	guint64 counts[2] = { 0 };   /* launched by itself, and by graphs */
+	gdouble times_ns[2] = { 0 }; /* all, and of what was launched by itself */
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint rank_index = tacho_track_process(timeline, track)->rank_index;
@@ -498,31 +617,34 @@ static void note_without_op(TachoTable *table, const struct selection *selection
 			    !selection_takes_time(selection, rank_index,
 						  timeline->slices.start_ns[k], &cursor))
 				continue;
-			all_ns += (gdouble)timeline->slices.duration_ns[k];
+			times_ns[0] += (gdouble)timeline->slices.duration_ns[k];
 			if (tacho_kernel_op(timeline, k) != TACHO_NONE)
 				continue;
 			work = tacho_slice_borrow_graph_work(timeline, k);
 			if (work) {
-				n_replayed += work->capture == TACHO_NONE;
+				counts[1] += work->capture == TACHO_NONE;
 				continue;
 			}
-			n++;
-			without_ns += (gdouble)timeline->slices.duration_ns[k];
+			counts[0]++;
+			times_ns[1] += (gdouble)timeline->slices.duration_ns[k];
 		}
 	}
-	if (n)
+	run_share_sum(timeline, "work without operations", counts, G_N_ELEMENTS(counts));
+	run_share_sum_reals(timeline, "its time", times_ns, G_N_ELEMENTS(times_ns));
+	if (counts[0])
 		tacho_table_note(table,
 				 "No operation launched %" G_GUINT64_FORMAT
 				 " of the kernels, copies and fills. They took %.2f ms or %.1f %% "
 				 "of the time of all, and no row includes it.",
-				 n, without_ns / 1e6, all_ns > 0 ? 100 * without_ns / all_ns : 0);
-	if (n_replayed)
+				 counts[0], times_ns[1] / 1e6,
+				 times_ns[0] > 0 ? 100 * times_ns[1] / times_ns[0] : 0);
+	if (counts[1])
 		tacho_table_note(table,
 				 "Graph launches ran %" G_GUINT64_FORMAT
 				 " of the kernels, copies and fills, and the recording does not "
 				 "have their capture. Rows of the phase replay are therefore named "
 				 "after the kernels, not after operations.",
-				 n_replayed);
+				 counts[1]);
 }
 
 /* Where devices did something, and nobody has said what to show, the text has their time, and rows are in its order
@@ -622,10 +744,12 @@ TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filt
 	groups.selection = &selection;
 	groups.texts = g_string_chunk_new(1024);
 	choose_metrics(&groups);
-	for (guint i = 0; i < timeline->tracks->len; i++)
-		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
-			count_track(&groups, tacho_timeline_track(timeline, i));
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
+		if (selection_takes_track(&selection, track) &&
+		    run_share_owns(timeline, track->process))
+			count_track(&groups, track);
 	visit_replays(&selection, count_replay, &groups);
+	share_groups(&groups);
 	choose_order(&groups);
 	table = new_table(&groups);
 	add_rows(table, &groups);

@@ -8,6 +8,7 @@
 #include "analyze/device_work.h"
 #include "base/for_each.h"
 #include "base/time_units.h"
+#include "trace/run_share.h"
 
 #define NOTED_SHARE 0.01
 
@@ -84,7 +85,8 @@ static void add_tracks(struct outside_steps *sums, const struct selection *selec
 		guint rank = tacho_track_process(timeline, track)->rank_index;
 		struct step_walk walk = { .timeline = timeline };
 
-		if (!selection_takes_track(selection, track))
+		if (!selection_takes_track(selection, track) ||
+		    !run_share_owns(timeline, track->process))
 			continue;
 		walk.at = first_steps[rank];
 		walk.end = first_steps[rank + 1];
@@ -92,6 +94,27 @@ static void add_tracks(struct outside_steps *sums, const struct selection *selec
 			add_stream(&sums[rank], timeline, track, &walk);
 		else if (!of_devices && track->kind == TACHO_TRACK_THREAD && !sums[rank].is_device)
 			add_thread(&sums[rank], timeline, track, &walk);
+	}
+}
+
+/* Of each rank, what its owner has found. */
+static void share_sums(struct outside_steps *sums, const TachoTimeline *timeline, guint n_ranks)
+{
+	g_autofree gdouble *numbers = NULL;
+
+	if (!timeline->share)
+		return;
+	numbers = g_new0(gdouble, 3 * (gsize)n_ranks + 1);
+	for (guint i = 0; i < n_ranks; i++) {
+		numbers[3 * i] = sums[i].total_ns;
+		numbers[3 * i + 1] = sums[i].outside_ns;
+		numbers[3 * i + 2] = sums[i].is_device;
+	}
+	run_share_sum_reals(timeline, "times outside steps", numbers, 3 * n_ranks);
+	for (guint i = 0; i < n_ranks; i++) {
+		sums[i].total_ns = numbers[3 * i];
+		sums[i].outside_ns = numbers[3 * i + 1];
+		sums[i].is_device = numbers[3 * i + 2] > 0;
 	}
 }
 
@@ -104,6 +127,7 @@ struct outside_steps *outside_steps_measure(const struct selection *selection)
 	for (guint i = 0; i < n_ranks; i++)
 		sums[i].is_device = sums[i].total_ns > 0;
 	add_tracks(sums, selection, FALSE);
+	share_sums(sums, selection->timeline, n_ranks);
 	return sums;
 }
 

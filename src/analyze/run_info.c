@@ -17,6 +17,7 @@
 #include "base/quantile.h"
 #include "base/time_units.h"
 #include "correlate/trust.h"
+#include "trace/run_share.h"
 
 static const TachoColumn process_columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -221,19 +222,19 @@ static void add_kind(TachoTable *table, const gchar *kind, guint64 count)
 static TachoTable *list_kinds(const TachoTimeline *timeline)
 {
 	TachoTable *table = tacho_table_new("kinds", kind_columns, G_N_ELEMENTS(kind_columns));
-	guint64 counts[TACHO_N_SLICE_KINDS] = { 0 };
-	guint64 n_replays, n_uncaptured;
+	guint64 counts[TACHO_N_SLICE_KINDS];
+	guint64 rows[] = { 0, 0, timeline->memory->len, timeline->samples->len };
 
-	for (guint32 i = 0; i < timeline->slices.n; i++)
-		counts[timeline->slices.kind[i]]++;
+	run_share_count_kinds(timeline, counts);
+	rows[0] = count_graph_work(timeline, &rows[1]);
+	run_share_sum(timeline, "rows", rows, G_N_ELEMENTS(rows));
 	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
 		add_kind(table, tacho_slice_kind_name(kind), counts[kind]);
-	n_replays = count_graph_work(timeline, &n_uncaptured);
-	add_kind(table, "replay", n_replays);
-	add_kind(table, "replay_uncaptured", n_uncaptured);
-	add_kind(table, "memory", timeline->memory->len);
+	add_kind(table, "replay", rows[0]);
+	add_kind(table, "replay_uncaptured", rows[1]);
+	add_kind(table, "memory", rows[2]);
 	add_kind(table, "mark", timeline->marks->len);
-	add_kind(table, "sample", timeline->samples->len);
+	add_kind(table, "sample", rows[3]);
 	return table;
 }
 
@@ -315,6 +316,7 @@ static void count_slices(const struct selection *selection, guint rank_index, gu
 		guint cursor = 0;
 
 		if (!selection_takes_track(selection, track) ||
+		    !run_share_owns(timeline, track->process) ||
 		    process_at(timeline, track->process)->rank_index != rank_index)
 			continue;
 		*ret_all += track->n_slices;
@@ -329,16 +331,19 @@ static void count_slices(const struct selection *selection, guint rank_index, gu
 static gdouble step_cost_pct(const struct selection *selection)
 {
 	const TachoTimeline *timeline = selection->timeline;
+	guint n_ranks = timeline->ranks->len;
+	g_autofree guint64 *counts = g_new0(guint64, 2 * (gsize)n_ranks + 1); /* inside, all */
 	gdouble cost_ns = 0;
 
-	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
+	for (guint rank = 0; rank < n_ranks; rank++)
+		count_slices(selection, rank, &counts[2 * rank], &counts[2 * rank + 1]);
+	run_share_sum(timeline, "slices in steps", counts, 2 * n_ranks);
+	for (guint rank = 0; rank < n_ranks; rank++) {
 		guint main = tacho_timeline_rank(timeline, rank)->main_process;
-		guint64 n_inside = 0, n_all = 0;
 
-		count_slices(selection, rank, &n_inside, &n_all);
-		if (n_all)
+		if (counts[2 * rank + 1])
 			cost_ns += (gdouble)process_at(timeline, main)->cost_ns *
-				   (gdouble)n_inside / (gdouble)n_all;
+				   (gdouble)counts[2 * rank] / (gdouble)counts[2 * rank + 1];
 	}
 	return cost_pct(cost_ns, selection->total_ns);
 }
