@@ -1,5 +1,6 @@
 /* step_view: where each step of each rank goes. */
 #include <math.h>
+#include <string.h>
 
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
@@ -15,6 +16,7 @@
 #include "base/quantile.h"
 #include "base/time_units.h"
 #include "trace/partial_ranks.h"
+#include "trace/run_share.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("step", "step"),
@@ -132,6 +134,77 @@ static void accumulate(struct step_parts *sum, const struct step_parts *one)
 	sum->data_wait_ns += one->data_wait_ns;
 }
 
+/* --- what owners of ranks tell each other ----------------------------------------------------- */
+
+#define PART_NUMBERS 6
+
+static void put_parts(gdouble *numbers, const struct step_parts *parts)
+{
+	const gdouble all[PART_NUMBERS] = { parts->duration_ns,	     parts->compute_ns,
+					    parts->communication_ns, parts->exposed_ns,
+					    parts->wait_ns,	     parts->data_wait_ns };
+
+	memcpy(numbers, all, sizeof(all));
+}
+
+static struct step_parts get_parts(const gdouble *numbers)
+{
+	return (struct step_parts){ .duration_ns = numbers[0],
+				    .compute_ns = numbers[1],
+				    .communication_ns = numbers[2],
+				    .exposed_ns = numbers[3],
+				    .wait_ns = numbers[4],
+				    .data_wait_ns = numbers[5] };
+}
+
+/* Measure the steps of a rank that is this process's, from `first` in the timeline. */
+static void measure_steps(const TachoTimeline *timeline, GHashTable *collectives, guint first,
+			  gdouble *numbers)
+{
+	guint rank_index = g_array_index(timeline->steps, TachoStep, first).rank_index;
+	struct rank_activity activity;
+
+	rank_activity_init(&activity, timeline, rank_index, collectives);
+	for (guint i = first; i < timeline->steps->len; i++) {
+		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+		struct step_parts parts;
+
+		if (step->rank_index != rank_index)
+			break;
+		parts = step_parts_measure(&activity, step->start_ns, step->end_ns);
+		put_parts(numbers + (gsize)PART_NUMBERS * i, &parts);
+	}
+	rank_activity_release(&activity);
+}
+
+/* Of several processes, each has measured the steps of its own ranks: those of all, by the timeline's steps, and one more. NULL: this process has them all. */
+static struct known_step *share_steps(const TachoTimeline *timeline, GHashTable *collectives)
+{
+	guint n = timeline->steps->len, last_rank = TACHO_NONE;
+	g_autofree gdouble *numbers = NULL;
+	struct known_step *known;
+
+	if (!timeline->share)
+		return NULL;
+	if (kernel_events_are_in(timeline))
+		tacho_peers_fail(timeline->share->peers,
+				 "what the kernel tells of steps needs one process; run it without "
+				 "the launcher");
+	numbers = g_new0(gdouble, (gsize)PART_NUMBERS * n + 1);
+	for (guint i = 0; i < n; i++) {
+		guint rank = g_array_index(timeline->steps, TachoStep, i).rank_index;
+
+		if (rank != last_rank && run_share_owns_rank(timeline, rank))
+			measure_steps(timeline, collectives, i, numbers);
+		last_rank = rank;
+	}
+	run_share_sum_reals(timeline, "parts of steps", numbers, PART_NUMBERS * n);
+	known = g_new0(struct known_step, (gsize)n + 1);
+	for (guint i = 0; i < n; i++)
+		known[i].parts = get_parts(numbers + (gsize)PART_NUMBERS * i);
+	return known;
+}
+
 /* What the rank did in none of its steps. */
 static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTable *collectives,
 					 guint rank_index)
@@ -139,7 +212,12 @@ static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTab
 	struct step_parts sum = { 0 };
 	struct rank_activity activity;
 	struct interval_set moments;
+	gdouble numbers[PART_NUMBERS] = { 0 };
 
+	if (!run_share_owns_rank(timeline, rank_index)) {
+		run_share_sum_reals(timeline, "parts outside steps", numbers, PART_NUMBERS);
+		return get_parts(numbers);
+	}
 	rank_activity_init(&activity, timeline, rank_index, collectives);
 	outside_steps_moments(timeline, rank_index, &moments);
 	for (guint i = 0; i < moments.intervals->len; i++) {
@@ -150,6 +228,8 @@ static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTab
 	}
 	interval_set_release(&moments);
 	rank_activity_release(&activity);
+	put_parts(numbers, &sum);
+	run_share_sum_reals(timeline, "parts outside steps", numbers, PART_NUMBERS);
 	return sum;
 }
 
@@ -270,13 +350,14 @@ TachoTable *step_view_of_known(const TachoTimeline *timeline, const TachoFilter 
 {
 	TachoTable *table = tacho_table_new("step", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
+	g_autofree struct known_step *shared = known ? NULL : share_steps(timeline, collectives);
 	struct selection selection;
 
 	if (known || !kernel_events_are_in(timeline))
 		table_hide_column(table, "system");
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->steps->len;)
-		i = add_steps(table, &selection, collectives, i, known);
+		i = add_steps(table, &selection, collectives, i, known ? known : shared);
 	tacho_table_sort(table, "step", FALSE);
 	for (guint rank = 0; selection.filter->is_whole && rank < timeline->ranks->len; rank++)
 		if (selection_takes_rank(&selection, rank))
@@ -380,6 +461,7 @@ TachoTable *step_summary_of_known(const TachoTimeline *timeline, const TachoFilt
 	gboolean is_whole = filter && filter->is_whole;
 	struct step_parts total = { 0 };
 	struct selection selection;
+	g_autofree struct known_step *shared = known ? NULL : share_steps(timeline, collectives);
 
 	if (filter)
 		by_step = *filter;
@@ -392,7 +474,7 @@ TachoTable *step_summary_of_known(const TachoTimeline *timeline, const TachoFilt
 		table_hide_column(table, "system");
 	selection_init(&selection, timeline, &by_step);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
-		add_rank(table, &selection, collectives, rank, &total, known);
+		add_rank(table, &selection, collectives, rank, &total, known ? known : shared);
 		if (is_whole && selection_takes_rank(&selection, rank))
 			add_rank_outside(table, timeline, rank, collectives);
 	}
