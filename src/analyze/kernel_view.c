@@ -20,6 +20,8 @@
 #include "base/order.h"
 #include "base/time_units.h"
 #include "trace/mark_kind.h"
+#include "trace/run_share.h"
+#include "trace/string_table.h"
 
 struct kernel_group {
 	guint32 name;
@@ -75,42 +77,53 @@ static gchar *shape_text(const TachoKernelArgs *args)
 	return g_string_free(text, FALSE);
 }
 
-static struct kernel_group *find_group(GHashTable *groups, guint32 name,
-				       const TachoKernelArgs *args)
+/* Texts are "" where they are not known. */
+static struct kernel_group *find_group_of(GHashTable *groups, guint32 name, const gchar *shape,
+					  const gchar *dtype, const gchar *text)
 {
-	g_autofree gchar *shape = shape_text(args);
-	g_autofree gchar *key =
-		g_strdup_printf("%u|%s|%s|%s", name, shape, args->dtype, args->text);
+	g_autofree gchar *key = g_strdup_printf("%u|%s|%s|%s", name, shape, dtype, text);
 	struct kernel_group *group = g_hash_table_lookup(groups, key);
 
 	if (group)
 		return group;
 	group = g_new0(struct kernel_group, 1);
 	group->name = name;
-	group->shape = *shape ? g_steal_pointer(&shape) : NULL;
-	group->dtype = *args->dtype ? g_strdup(args->dtype) : NULL;
-	group->text = *args->text ? g_strdup(args->text) : NULL;
+	group->shape = *shape ? g_strdup(shape) : NULL;
+	group->dtype = *dtype ? g_strdup(dtype) : NULL;
+	group->text = *text ? g_strdup(text) : NULL;
 	group->min_ns = G_MAXINT64;
 	group->ops = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	g_hash_table_insert(groups, g_steal_pointer(&key), group);
 	return group;
 }
 
+static struct kernel_group *find_group(GHashTable *groups, guint32 name,
+				       const TachoKernelArgs *args)
+{
+	g_autofree gchar *shape = shape_text(args);
+
+	return find_group_of(groups, name, shape, args->dtype, args->text);
+}
+
+/* The time that ops of that name spent in kernels of the group. */
+static gdouble *spent_on(struct kernel_group *group, guint32 name)
+{
+	gdouble *spent_ns = g_hash_table_lookup(group->ops, GUINT_TO_POINTER(name));
+
+	if (!spent_ns) {
+		spent_ns = g_new0(gdouble, 1);
+		g_hash_table_insert(group->ops, GUINT_TO_POINTER(name), spent_ns);
+	}
+	return spent_ns;
+}
+
 static void count_op(const TachoTimeline *timeline, struct kernel_group *group, guint32 slice)
 {
 	guint32 op = tacho_kernel_op(timeline, slice);
-	gpointer name;
-	gdouble *spent_ns;
 
-	if (op == TACHO_NONE)
-		return;
-	name = GUINT_TO_POINTER(timeline->slices.name[op]);
-	spent_ns = g_hash_table_lookup(group->ops, name);
-	if (!spent_ns) {
-		spent_ns = g_new0(gdouble, 1);
-		g_hash_table_insert(group->ops, name, spent_ns);
-	}
-	*spent_ns += (gdouble)timeline->slices.duration_ns[slice];
+	if (op != TACHO_NONE)
+		*spent_on(group, timeline->slices.name[op]) +=
+			(gdouble)timeline->slices.duration_ns[slice];
 }
 
 /* `group` has counted the call. */
@@ -166,6 +179,134 @@ static void count_track(const struct selection *selection, GHashTable *groups,
 		    selection_takes_time(selection, rank_index, timeline->slices.start_ns[i],
 					 &cursor))
 			count_kernel(timeline, groups, works, i);
+}
+
+/* --- groups of several processes ---------------------------------------------------------------- */
+
+/* A group as it is sent, before its texts and the names of its ops. */
+struct sent_group {
+	guint64 count;
+	gint64 min_ns, max_ns;
+	gdouble total_ns, flops, bytes, flops_ns, bytes_ns;
+};
+
+static void pack_group(GByteArray *bytes, const TachoTimeline *timeline,
+		       const struct kernel_group *group)
+{
+	struct sent_group sent = { group->count, group->min_ns, group->max_ns,	 group->total_ns,
+				   group->flops, group->bytes,	group->flops_ns, group->bytes_ns };
+
+	pack_bytes(bytes, &sent, sizeof(sent));
+	pack_text(bytes, tacho_timeline_string(timeline, group->name));
+	pack_text(bytes, group->shape ? group->shape : "");
+	pack_text(bytes, group->dtype ? group->dtype : "");
+	pack_text(bytes, group->text ? group->text : "");
+	pack_uint32(bytes, g_hash_table_size(group->ops));
+	FOR_EACH_ENTRY(entry, group->ops) {
+		pack_text(bytes, tacho_timeline_string(timeline, GPOINTER_TO_UINT(entry.key)));
+		pack_bytes(bytes, entry.value, sizeof(gdouble));
+	}
+}
+
+struct merge {
+	const TachoTimeline *timeline;
+	GHashTable *groups;
+};
+
+static gboolean take_ops(struct packed_bytes *packed, const TachoTimeline *timeline,
+			 struct kernel_group *group)
+{
+	guint32 n;
+
+	if (!unpack_count(packed, &n, sizeof(guint32) + sizeof(gdouble)))
+		return FALSE;
+	while (n--) {
+		g_autofree gchar *name = unpack_text(packed);
+		gdouble spent_ns;
+		guint32 id;
+
+		if (!name || !string_table_find(timeline->strings, name, -1, &id) ||
+		    !unpack_bytes(packed, &spent_ns, sizeof(spent_ns)))
+			return FALSE;
+		*spent_on(group, id) += spent_ns;
+	}
+	return TRUE;
+}
+
+static gboolean take_group(struct packed_bytes *packed, const struct merge *merge)
+{
+	g_autofree gchar *name = NULL, *shape = NULL, *dtype = NULL, *text = NULL;
+	struct sent_group sent;
+	struct kernel_group *group;
+	guint32 id;
+
+	if (!unpack_bytes(packed, &sent, sizeof(sent)))
+		return FALSE;
+	name = unpack_text(packed);
+	shape = name ? unpack_text(packed) : NULL;
+	dtype = shape ? unpack_text(packed) : NULL;
+	text = dtype ? unpack_text(packed) : NULL;
+	if (!text || !string_table_find(merge->timeline->strings, name, -1, &id))
+		return FALSE;
+	group = find_group_of(merge->groups, id, shape, dtype, text);
+	group->count += sent.count;
+	group->min_ns = MIN(group->min_ns, sent.min_ns);
+	group->max_ns = MAX(group->max_ns, sent.max_ns);
+	group->total_ns += sent.total_ns;
+	group->flops += sent.flops;
+	group->bytes += sent.bytes;
+	group->flops_ns += sent.flops_ns;
+	group->bytes_ns += sent.bytes_ns;
+	return take_ops(packed, merge->timeline, group);
+}
+
+static gboolean take_groups(guint from, const guint8 *bytes, gsize n_bytes, gpointer merge)
+{
+	struct packed_bytes packed = { bytes, n_bytes };
+
+	(void)from;
+	while (packed.n_left)
+		if (!take_group(&packed, merge))
+			return FALSE;
+	return TRUE;
+}
+
+/* What the kernels of devices compute hangs on all of them, wherever they are. */
+static gboolean has_streams(const TachoTimeline *timeline)
+{
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
+		if (track->kind == TACHO_TRACK_STREAM && track->n_slices)
+			return TRUE;
+	return FALSE;
+}
+
+/* Groups of all owners of ranks. */
+static void share_groups(const TachoTimeline *timeline, GHashTable *groups)
+{
+	struct merge merge = { timeline, groups };
+	g_autoptr(GByteArray) bytes = NULL;
+
+	if (!timeline->share)
+		return;
+	if (has_streams(timeline))
+		tacho_peers_fail(timeline->share->peers,
+				 "the kernel view of devices needs one process; run it without the "
+				 "launcher");
+	bytes = g_byte_array_new();
+	FOR_EACH_ENTRY(entry, groups) {
+		const struct kernel_group *group = entry.value;
+
+		if (!run_share_adds_up(timeline, group->total_ns) ||
+		    !run_share_adds_up(timeline, group->flops) ||
+		    !run_share_adds_up(timeline, group->bytes))
+			tacho_peers_fail(timeline->share->peers,
+					 "the kernel view has sums that several processes cannot "
+					 "make exactly; run it as one process, without the "
+					 "launcher");
+		pack_group(bytes, timeline, group);
+	}
+	g_hash_table_remove_all(groups);
+	run_share_exchange(timeline, "kernels", bytes, take_groups, &merge);
 }
 
 /* The op that spent most; of equals the one with the smaller name id, so that output is stable. */
@@ -306,9 +447,10 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
 	kernel_works_init(&works, &selection);
-	for (guint i = 0; i < timeline->tracks->len; i++)
-		if (takes_kernels(&selection, tacho_timeline_track(timeline, i)))
-			count_track(&selection, groups, &works, tacho_timeline_track(timeline, i));
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
+		if (takes_kernels(&selection, track) && run_share_owns(timeline, track->process))
+			count_track(&selection, groups, &works, track);
+	share_groups(timeline, groups);
 	sorted = sorted_groups(groups);
 	FOR_EACH_POINTER(const struct kernel_group, group, sorted)
 		if (selection_takes_name(&selection, tacho_timeline_string(timeline, group->name)))
