@@ -14,6 +14,8 @@
 #include <tacho/import.h>
 #include <tacho/words.h>
 
+#include "peer_processes.h"
+
 /* What --width and --wide say, of the command line that was parsed last. */
 static struct {
 	gboolean is_asked, is_wide;
@@ -96,6 +98,10 @@ int cli_fail(const gchar *command, const gchar *format, ...)
 	message = g_strdup_vprintf(format, args);
 	va_end(args);
 	clean(message);
+	if (peer_processes_borrow()) { /* printed once, in the end */
+		tacho_peers_fail(peer_processes_borrow(), message);
+		return CLI_BAD;
+	}
 	fflush(stdout);
 	fprintf(stderr, "tacho %s: %s\n", command, message);
 	return CLI_BAD;
@@ -117,8 +123,9 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 		cli_fail(command, "name the run to read (see 'tacho %s --help')", command);
 		return NULL;
 	}
-	timeline = tacho_run_open((const gchar *const *)argv + 1, (guint)argc - 1, cli_progress,
-				  (gpointer) "reading", &error);
+	timeline = tacho_run_open_share((const gchar *const *)argv + 1, (guint)argc - 1,
+					peer_processes_borrow(), cli_progress, (gpointer) "reading",
+					&error);
 	cli_progress(1, (gpointer) "reading");
 	if (!timeline) {
 		cli_fail_error(command, error);
@@ -128,13 +135,18 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 	return g_steal_pointer(&timeline);
 }
 
+/* Open MPI gives its processes terminals of its own, whatever the launcher writes to. */
+static gboolean is_terminal(FILE *stream)
+{
+	return !peer_processes_borrow() && isatty(fileno(stream));
+}
+
 gboolean cli_has_colour(FILE *stream)
 {
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR");
 
-	return isatty(fileno(stream)) && !(no_color && *no_color) && term &&
-	       strcmp(term, "dumb") != 0;
+	return is_terminal(stream) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
 /* COLUMNS, where it is a number that one can print in; else 0. */
@@ -193,7 +205,7 @@ guint cli_width(FILE *stream)
 		return 0;
 	if (asked.is_asked)
 		return asked.width;
-	if (!isatty(fileno(stream)))
+	if (!is_terminal(stream))
 		return columns_told();
 	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
@@ -206,7 +218,7 @@ void cli_progress(gdouble done, gpointer data)
 	const int width = 30;
 	int filled = (int)(CLAMP(done, 0.0, 1.0) * width);
 
-	if (!isatty(STDERR_FILENO) || filled == last)
+	if (!is_terminal(stderr) || filled == last)
 		return;
 	if (last < 0 && done >= 1.0) /* nothing was drawn */
 		return;

@@ -7,6 +7,7 @@
 #include <tacho/info.h>
 
 #include "cli.h"
+#include "peer_processes.h"
 #include "report_head.h"
 #include "trace/run_registry.h"
 
@@ -174,6 +175,8 @@ static int info_of(const struct options *options, int argc, char **argv)
 	if (!timeline)
 		return CLI_BAD;
 	info = tacho_info_new(timeline);
+	if (!peer_processes_agree())
+		return CLI_BAD;
 	if (options->is_json)
 		tacho_info_print_json(info, stdout);
 	else
@@ -184,6 +187,7 @@ static int info_of(const struct options *options, int argc, char **argv)
 int cmd_info(int argc, char **argv)
 {
 	struct options options = { 0 };
+	int status = CLI_BAD;
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "print JSON, for programs",
 		  NULL },
@@ -193,7 +197,9 @@ int cmd_info(int argc, char **argv)
 		G_OPTION_ENTRY_NULL,
 	};
 
-	if (!cli_parse("info", usage, description, entries, &argc, &argv))
+	if (!peer_processes_begin("info", argc, argv))
 		return CLI_BAD;
-	return argc < 2 ? list_jobs(&options) : info_of(&options, argc, argv);
+	if (cli_parse("info", usage, description, entries, &argc, &argv))
+		status = argc < 2 ? list_jobs(&options) : info_of(&options, argc, argv);
+	return peer_processes_end("info", status);
 }

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "follow_report.h"
+#include "peer_processes.h"
 #include "report_head.h"
 #include "report_output.h"
 #include "report_prompt.h"
@@ -15,6 +16,9 @@
 
 /* What a report has where no view was asked for. */
 static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
+
+/* What several processes make together: each has its share of the ranks (docs/fleet.md). */
+static const gchar *const shared_views[] = { "op", "step", "kernel", "comm" };
 
 /* Names of these characters need no quotes in a shell. */
 #define PLAIN_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+="
@@ -137,6 +141,38 @@ static gboolean choose_views(struct report *report)
 		for (guint i = 0; i < G_N_ELEMENTS(summary_views); i++)
 			choose(report, find_view(summary_views[i]));
 	return TRUE;
+}
+
+static gboolean is_shared(const struct view *view)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(shared_views); i++)
+		if (strcmp(shared_views[i], view->name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* Where there are several processes: whether they can make what was asked for. */
+static gboolean check_shared(const struct report *report)
+{
+	g_autoptr(GString) there = g_string_new(NULL);
+	const gchar *other = report->options->output   ? "--output"
+			     : !report->options->views ? "a summary"
+						       : NULL;
+
+	for (guint i = 0; !other && i < report->n_chosen; i++)
+		if (!is_shared(report->chosen[i]))
+			other = report->chosen[i]->name;
+	if (!other || !peer_processes_borrow())
+		return TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(shared_views); i++)
+		g_string_append_printf(there, " --view %s", shared_views[i]);
+	cli_fail(
+		"report",
+		"several processes cannot make %s%s; they can make:%s. For the rest, run it as one "
+		"process, without the launcher",
+		other, report->options->views && !report->options->output ? " (view)" : "",
+		there->str);
+	return FALSE;
 }
 
 static gboolean parse_profile(struct report *report)
@@ -437,6 +473,8 @@ static int print_report(struct report *report, TachoTimeline *timeline)
 	for (guint i = 0; i < report->tables->len; i++)
 		tacho_table_limit(g_ptr_array_index(report->tables, i), row_limit(report));
 	info = tacho_info_new(timeline);
+	if (!peer_processes_agree())
+		return CLI_BAD;
 	if (report->options->is_json)
 		print_json(report, info);
 	else
@@ -457,8 +495,8 @@ static int report_with(const struct options *options, TachoTimeline *timeline, i
 
 	report.filter.run = *run ? run : NULL; /* at the prompt nobody names it */
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
-	if (choose_views(&report) && check_parts(&report) && parse_profile(&report) &&
-	    parse_filter(&report) && parse_output(&report)) {
+	if (choose_views(&report) && check_parts(&report) && check_shared(&report) &&
+	    parse_profile(&report) && parse_filter(&report) && parse_output(&report)) {
 		if (!timeline)
 			timeline = opened = cli_open_runs("report", argc, argv);
 		if (timeline)
@@ -615,10 +653,17 @@ int cmd_report(int argc, char **argv)
 	struct options options;
 	int status = CLI_BAD;
 
-	if (options_parse(&options, &argc, &argv))
-		status = options.is_followed ? follow(&options, argc, argv)
-			 : options.is_prompt ? converse(argc, argv)
-					     : report_with(&options, NULL, argc, argv);
+	if (!peer_processes_begin("report", argc, argv))
+		return CLI_BAD;
+	if (options_parse(&options, &argc, &argv)) {
+		if (peer_processes_borrow() && (options.is_followed || options.is_prompt))
+			cli_fail("report", "--%s is for one process; run it without the launcher",
+				 options.is_followed ? "follow" : "prompt");
+		else
+			status = options.is_followed ? follow(&options, argc, argv)
+				 : options.is_prompt ? converse(argc, argv)
+						     : report_with(&options, NULL, argc, argv);
+	}
 	options_release(&options);
-	return status;
+	return peer_processes_end("report", status);
 }

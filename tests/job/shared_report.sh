@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What several processes of Open MPI and MPICH report of a run of 64 ranks is what one process reports, byte for byte; each has
+# less of the run in memory; what they cannot do is refused by all of them, once, and nobody waits for one that fails.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0 n_flavours=0
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+wrong() { echo "$flavour: $*"; failed=1; }
+together() { timeout 60 "mpirun.$flavour" -n "$@" >out 2>err </dev/null; }
+# same N ARGUMENT...: as one process says it
+same() {
+	local n=$1
+	shift
+	"$TACHO" "$@" >expected || wrong "one process: $*"
+	together "$n" "$TACHO" "$@" || wrong "$n processes: $*: $(cat err)"
+	cmp expected out || wrong "$n processes say other things: $*"
+}
+# refused WORDS N ARGUMENT...: with exit code 2, and one message
+refused() {
+	local words=$1
+	shift
+	together "$@"
+	[ $? = 2 ] || wrong "not refused: $*"
+	[ ! -s out ] || wrong "it said something: $*"
+	[ "$(grep -c '^tacho [a-z]*: ' err)" = 1 ] && grep '^tacho' err | grep -q "$words" || wrong "$*: $(cat err)"
+}
+
+"$TACHO_BUILD_DIR/tests/shared_run" job.tacho 64 4 40 || exit 1
+for flavour in openmpi mpich; do
+	command -v "mpirun.$flavour" >/dev/null && [ -e "$TACHO_BUILD_DIR/lib/tacho/libtacho_peers_$flavour.so" ] || continue
+	together 2 true || { echo "$flavour: does not run here"; continue; }
+	n_flavours=$((n_flavours + 1))
+	for n in 2 4 8; do
+		same $n report --view op job.tacho
+	done
+	same 3 info --json job.tacho
+	same 2 report --view op --shapes --steps all --json job.tacho
+	refused "cannot make a summary" 2 "$TACHO" report job.tacho
+	refused "no-run" 3 "$TACHO" report --view op no-run
+	refused "same arguments" 1 "$TACHO" info job.tacho : -n 1 "$TACHO" report --view op job.tacho
+done
+[ $n_flavours -gt 0 ] || exit 77
+exit $failed

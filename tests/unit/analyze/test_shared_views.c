@@ -1,0 +1,210 @@
+/* What several processes report together is, byte for byte, what one reports: of jobs whose ranks they deal out among
+ * themselves, whatever a job is like and however many there are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <tacho/analyze.h>
+#include <tacho/correlate.h>
+#include <tacho/import.h>
+#include <tacho/info.h>
+
+#include "message_jobs.h"
+#include "random_job.h"
+#include "run_builder.h"
+#include "synthetic_job.h"
+#include "thread_peers.h"
+#include "timeline_text.h"
+
+struct view {
+	const gchar *name;
+	TachoTable *(*make)(const TachoTimeline *timeline, const TachoFilter *filter);
+};
+
+/* Those that several processes make. */
+static const struct view views[] = {
+	{ "op", tacho_view_op },
+	{ "step", tacho_view_step },
+	{ "step summary", tacho_view_step_summary },
+	{ "kernel", tacho_view_kernel },
+	{ "comm", tacho_view_comm },
+};
+
+static void print_views(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
+		g_autoptr(TachoTable) table = views[i].make(timeline, filter);
+
+		tacho_table_print(table, out, 0, FALSE);
+		tacho_table_print_json(table, out);
+	}
+}
+
+/* All that is shared, as text; the caller's. */
+static gchar *print_all(const TachoTimeline *timeline)
+{
+	TachoFilter filter = TACHO_FILTER_INIT;
+	g_autoptr(TachoInfo) info = tacho_info_new(timeline);
+	gchar *text = NULL;
+	gsize n_bytes;
+	FILE *out = open_memstream(&text, &n_bytes);
+
+	tacho_info_print_json(info, out);
+	print_views(timeline, &filter, out);
+	filter.by_shape = TRUE;
+	filter.is_whole = TRUE;
+	print_views(timeline, &filter, out);
+	filter.rank = 1;
+	print_views(timeline, &filter, out);
+	fclose(out);
+	return text;
+}
+
+static TachoTimeline *open_run(const gchar *folder, TachoPeers *peers)
+{
+	g_autoptr(GError) error = NULL;
+	TachoTimeline *timeline = tacho_run_open_share(&folder, 1, peers, NULL, NULL, &error);
+
+	g_assert_no_error(error);
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+struct expected {
+	const gchar *folder, *text;
+	guint n_slices; /* of the whole run */
+	gint n_fewer;	/* processes that had not all of them; changed by all */
+};
+
+static void assert_same(const gchar *text, const gchar *expected, const gchar *folder)
+{
+	gsize at = 0, from;
+
+	if (strcmp(text, expected) == 0)
+		return;
+	while (text[at] && text[at] == expected[at])
+		at++;
+	from = at > 200 ? at - 200 : 0;
+	g_error("%s: instead of\n%.400s\nit is\n%.400s", folder, expected + from, text + from);
+}
+
+static void report_together(TachoPeers *peers, gpointer data)
+{
+	struct expected *expected = data;
+	g_autoptr(TachoTimeline) timeline = open_run(expected->folder, peers);
+	char *text = print_all(timeline);
+
+	g_assert_cmpstr(tacho_peers_failure(peers), ==, NULL);
+	assert_same(text, expected->text, expected->folder);
+	if (timeline->slices.n < expected->n_slices)
+		g_atomic_int_inc(&expected->n_fewer);
+	free(text);
+	g_assert_cmpint(tacho_peers_end(peers, 0), ==, 0);
+}
+
+static void check_run(const gchar *folder)
+{
+	static const guint counts[] = { 2, 3, 5 };
+	g_autoptr(TachoTimeline) timeline = open_run(folder, NULL);
+	struct expected expected = { .folder = folder, .n_slices = timeline->slices.n };
+	char *text = print_all(timeline);
+
+	expected.text = text;
+	for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+		expected.n_fewer = 0;
+		thread_peers_run(counts[i], report_together, &expected);
+		if (timeline->ranks->len > 1)
+			g_assert_cmpint(expected.n_fewer, >, 0);
+	}
+	free(text);
+}
+
+/* `text` is freed. */
+static void check_text(gchar *text)
+{
+	g_autofree gchar *owned = text;
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+
+	run_builder_write_timeline(timeline, folder);
+	check_run(folder);
+	run_builder_remove(folder);
+}
+
+/* What comes of another process may be anything: it is used, or refused, and nobody waits. */
+static void report_damaged(TachoPeers *peers, gpointer data)
+{
+	const gchar *folder = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline =
+		tacho_run_open_share(&folder, 1, peers, NULL, NULL, &error);
+
+	if (timeline) {
+		tacho_correlate(timeline);
+		free(print_all(timeline));
+	} else {
+		tacho_peers_fail(peers, error->message);
+	}
+	tacho_peers_end(peers, 0);
+}
+
+static void test_damaged(void)
+{
+	g_autofree gchar *text = random_messages_text(3);
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+
+	run_builder_write_timeline(timeline, folder);
+	for (guint32 seed = 1; seed <= 60; seed++)
+		thread_peers_run_damaged(3, seed, report_damaged, folder);
+	run_builder_remove(folder);
+}
+
+static void test_data_parallel(void)
+{
+	for (guint model = 0; model < SYNTHETIC_MODELS; model++) {
+		struct synthetic_job job;
+		g_autofree guint32 *ends = NULL;
+		guint32 n_buckets;
+
+		synthetic_job_init(&job, model);
+		job.n_ranks = 7;
+		job.ranks_per_host = 2;
+		job.n_steps = 6;
+		job.jitter = 0.2;
+		job.offset_ns = 1e6 * model;
+		job.drift = 1e-6 * model;
+		ends = g_new0(guint32, job.n);
+		n_buckets = synthetic_job_even(&job, 4, ends);
+		check_text(synthetic_job_text(&job, ends, n_buckets));
+		synthetic_job_release(&job);
+	}
+}
+
+static void test_messages(void)
+{
+	check_text(g_string_free(message_pipeline(5, 10), FALSE));
+	check_text(g_string_free(message_gather(4), FALSE));
+	check_text(g_string_free(message_all_to_all(5), FALSE));
+	check_text(g_string_free(message_ring_with_stray(5), FALSE));
+	check_text(g_string_free(message_reduce(5, 2, 2), FALSE));
+	check_text(g_string_free(message_barrier(4, 2), FALSE));
+}
+
+static void test_random(void)
+{
+	for (guint32 seed = 1; seed <= 12; seed++) {
+		check_text(random_hosts_text(seed));
+		check_text(random_messages_text(seed));
+		check_text(random_contention_text(seed));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/shared-views/data-parallel", test_data_parallel);
+	g_test_add_func("/shared-views/messages", test_messages);
+	g_test_add_func("/shared-views/random", test_random);
+	g_test_add_func("/shared-views/damaged", test_damaged);
+	return g_test_run();
+}
