@@ -213,6 +213,14 @@ void mapped_file_preload(const struct mapped_file *file, gsize n_bytes)
 #endif
 }
 
+void mapped_file_expect_little(const struct mapped_file *file)
+{
+	static const int advices[] = { MADV_NOHUGEPAGE, MADV_RANDOM, MADV_DONTNEED };
+
+	for (guint i = 0; file->region && i < G_N_ELEMENTS(advices); i++)
+		madvise((void *)file->bytes, file->size_bytes, advices[i]);
+}
+
 void mapped_file_close(struct mapped_file *file)
 {
 	if (file->region) {

@@ -25,6 +25,9 @@ gboolean mapped_file_open(struct mapped_file *file, const gchar *path, GError **
 gboolean mapped_file_open_copy(struct mapped_file *file, const gchar *path, GError **error);
 /* Have the first `n_bytes` in memory and mapped now. A wish: nothing is promised, (1) holds as before. */
 void mapped_file_preload(const struct mapped_file *file, gsize n_bytes);
+/* Only a few places of the file will be looked at: what lies around them is neither read nor mapped beside them, which the
+ * kernel else does, up to 2 MiB each. A wish, as above. */
+void mapped_file_expect_little(const struct mapped_file *file);
 void mapped_file_close(struct mapped_file *file);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/hash_mix.h"
 #include "trace/process_reader.h"
 #include "trace/run_share.h"
+#include "trace/source.h"
 #include "trace/string_table.h"
 
 static struct process_input *process_at(const GArray *processes, guint i)
@@ -75,6 +76,14 @@ gboolean run_dealing_fail(const TachoPeers *peers, const gchar *reason, GError *
 	return FALSE;
 }
 
+/* Of others' streams only collectives and messages will be looked at. */
+static void expect_little(const TachoTimeline *timeline, const struct process_input *process)
+{
+	FOR_EACH(const struct stream_input, stream, process->streams)
+		FOR_EACH(const struct stream_file_place, place, stream->files)
+			tacho_source_expect_little(timeline->source, place->file);
+}
+
 gboolean run_dealing_begin(TachoTimeline *timeline, GArray *processes, TachoPeers *peers,
 			   GError **error)
 {
@@ -92,8 +101,11 @@ gboolean run_dealing_begin(TachoTimeline *timeline, GArray *processes, TachoPeer
 			"being written, or not on a file system that all of them share",
 			error);
 	deal(processes, tacho_peers_count(peers));
-	FOR_EACH(struct process_input, process, processes)
+	FOR_EACH(struct process_input, process, processes) {
 		process->is_elsewhere = process->owner != tacho_peers_index(peers);
+		if (process->is_elsewhere)
+			expect_little(timeline, process);
+	}
 	return TRUE;
 }
 

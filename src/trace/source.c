@@ -112,6 +112,11 @@ void tacho_source_preload_file(const struct tacho_source *source, guint32 file)
 	mapped_file_preload(&found->file, found->content_bytes);
 }
 
+void tacho_source_expect_little(const struct tacho_source *source, guint32 file)
+{
+	mapped_file_expect_little(&g_array_index(source->files, struct source_file, file).file);
+}
+
 const void *tacho_source_borrow_record(const struct tacho_source *source, guint64 handle,
 				       gsize least_bytes, gsize *ret_size_bytes)
 {

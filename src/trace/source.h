@@ -85,6 +85,9 @@ const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint3
  * touched. A wish: nothing changes but the time the first look takes. */
 void tacho_source_preload_file(const struct tacho_source *source, guint32 file);
 
+/* Only a few of the file's records will be asked for. A wish, likewise. */
+void tacho_source_expect_little(const struct tacho_source *source, guint32 file);
+
 /* The handle of the record at `offset` of `file`. */
 static inline guint64 tacho_source_handle(guint32 file, guint64 offset)
 {
