@@ -37,9 +37,13 @@ for flavour in openmpi mpich; do
 	done
 	same 3 info --json job.tacho
 	same 2 report --view op --shapes --steps all --json job.tacho
+	same 4 report --view step --view kernel --view comm --view message --view latency --view hang --all job.tacho
 	refused "cannot make a summary" 2 "$TACHO" report job.tacho
 	refused "no-run" 3 "$TACHO" report --view op no-run
-	refused "same arguments" 1 "$TACHO" info job.tacho : -n 1 "$TACHO" report --view op job.tacho
+	refused "same arguments" 1 "$TACHO" report --view op --rank 1 job.tacho : -n 1 "$TACHO" report --view op --rank 2 job.tacho
+	# called by what the launcher started, it waits for nobody
+	together 2 sh -c '"$TACHO" info job.tacho >by.$$; exit $?' && [ "$(cat by.* | grep -c '^ranks')" = 2 ] || wrong "called by a job: $(cat err)"
+	rm -f by.*
 done
 [ $n_flavours -gt 0 ] || exit 77
 exit $failed

@@ -27,6 +27,9 @@ static const struct view views[] = {
 	{ "step summary", tacho_view_step_summary },
 	{ "kernel", tacho_view_kernel },
 	{ "comm", tacho_view_comm },
+	{ "message", tacho_view_message },
+	{ "latency", tacho_view_latency },
+	{ "hang", tacho_view_hang },
 };
 
 static void print_views(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
