@@ -32,6 +32,7 @@ run "SQL over 4 M slices" bash "$source_dir/bench/query_speed.sh" "$build_dir"
 run "replay of 8 ranks (targets: 20 and 5 M nodes/s)" bash "$source_dir/bench/replay_speed.sh" "$build_dir"
 run "a Kineto trace of 1 GB (targets: 2 s, 3 s as gzip, 0.5 GB)" bash "$source_dir/bench/kineto.sh" "$build_dir"
 run "a folder of 64 ranks' Kineto traces, 1 GB" bash "$source_dir/bench/ranks.sh" "$build_dir"
+run "a run of 64 ranks, reported by several processes" bash "$source_dir/bench/peers.sh" "$build_dir"
 run "CTF of others (target: 0.8 of babeltrace2's dummy sink)" bash "$source_dir/bench/foreign_ctf.sh" "$build_dir"
 if [ "${BENCH_JOB:-}" = 1 ]; then
 	run "a job's steps, recorded and unrecorded by turns (target: 1 %)" \
