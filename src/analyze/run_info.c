@@ -219,11 +219,25 @@ static void add_kind(TachoTable *table, const gchar *kind, guint64 count)
 	tacho_table_integer(table, (gint64)count);
 }
 
+/* All have marks of threads, their owners alone those of samples. */
+static guint64 count_marks(const TachoTimeline *timeline)
+{
+	guint64 n = 0;
+
+	FOR_EACH(const TachoMark, mark, timeline->marks)
+		n += !timeline->share ||
+		     (mark->track < timeline->tracks->len &&
+		      run_share_owns(timeline,
+				     tacho_timeline_track(timeline, mark->track)->process));
+	return n;
+}
+
 static TachoTable *list_kinds(const TachoTimeline *timeline)
 {
 	TachoTable *table = tacho_table_new("kinds", kind_columns, G_N_ELEMENTS(kind_columns));
 	guint64 counts[TACHO_N_SLICE_KINDS];
-	guint64 rows[] = { 0, 0, timeline->memory->len, timeline->samples->len };
+	guint64 rows[] = { 0, 0, timeline->memory->len, count_marks(timeline),
+			   timeline->samples->len };
 
 	run_share_count_kinds(timeline, counts);
 	rows[0] = count_graph_work(timeline, &rows[1]);
@@ -233,8 +247,8 @@ static TachoTable *list_kinds(const TachoTimeline *timeline)
 	add_kind(table, "replay", rows[0]);
 	add_kind(table, "replay_uncaptured", rows[1]);
 	add_kind(table, "memory", rows[2]);
-	add_kind(table, "mark", timeline->marks->len);
-	add_kind(table, "sample", rows[3]);
+	add_kind(table, "mark", rows[3]);
+	add_kind(table, "sample", rows[4]);
 	return table;
 }
 

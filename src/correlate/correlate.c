@@ -39,16 +39,6 @@ static void correlate_own(TachoTimeline *timeline, void (*stage)(TachoTimeline *
 	run_share_problems(timeline, first);
 }
 
-static void correlate_threads(TachoTimeline *timeline, const struct thread_index *threads,
-			      void (*stage)(TachoTimeline *timeline,
-					    const struct thread_index *threads))
-{
-	guint first = timeline->problems->len;
-
-	stage(timeline, threads);
-	run_share_problems(timeline, first);
-}
-
 /* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
 static void correlate_each(TachoTimeline *timeline)
 {
@@ -59,8 +49,8 @@ static void correlate_each(TachoTimeline *timeline)
 	pair_requests(timeline);
 	pair_forward_backward(timeline);
 	correlate_own(timeline, check_launches);
-	correlate_threads(timeline, threads, link_graph_work);
-	correlate_threads(timeline, threads, link_kernels);
+	link_graph_work(timeline, threads);
+	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);
 }
 

@@ -15,6 +15,7 @@
 #include "correlate/correlate_internal.h"
 
 #include "base/for_each.h"
+#include "trace/run_share.h"
 
 guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
 {
@@ -169,12 +170,15 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len);
 	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len);
 	g_autofree struct early_work *early = g_new0(struct early_work, timeline->processes->len);
+	guint first_problem;
 
 	for (guint32 i = 0; i < slices->n; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);
 		guint32 op = TACHO_NONE;
 		GArray *candidates;
 
+		if (!run_share_owns(timeline, track->process))
+			continue; /* its operations are elsewhere */
 		if (slices->launch[i] != TACHO_NONE) {
 			add_flow(timeline, TACHO_FLOW_LAUNCH, slices->launch[i], i, TRUE);
 			note_early(timeline, i, &early[track->process]);
@@ -193,6 +197,10 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 		else if (n_orphans[track->process]++ == 0)
 			first_orphan[track->process] = i;
 	}
+	first_problem = timeline->problems->len;
 	report_orphans(timeline, n_orphans, first_orphan);
+	run_share_problems(timeline, first_problem);
+	first_problem = timeline->problems->len;
 	report_early(timeline, early);
+	run_share_problems(timeline, first_problem);
 }

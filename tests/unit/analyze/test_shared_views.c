@@ -193,6 +193,25 @@ static void test_messages(void)
 	check_text(g_string_free(message_barrier(4, 2), FALSE));
 }
 
+/* What is open on the main thread when a thread of the backend's takes a collective up is in all processes, but what is
+ * around it is not: that its kernel has no operation there says nothing. */
+static void test_around(void)
+{
+	GString *text = g_string_new("world 4\n");
+
+	for (guint rank = 0; rank < 4; rank++)
+		g_string_append_printf(text,
+				       "rank %u\nthread %u main\n"
+				       "op c10d::allreduce_ 5..8\nop aten::convolution 10..40\n"
+				       "kernel gemm 12..38 flops=2048 bytes=64 dims=8x8x16\n"
+				       "op aten::relu 60..%u\n"
+				       "thread 11 worker\nwait queue 2..3\n"
+				       "collective gloo:all_reduce %u..50 bytes=4096 end_tid=11\n"
+				       "mark some_word 45 text=words\n",
+				       rank, 1000 + rank, 61 + rank, 20 + rank);
+	check_text(g_string_free(text, FALSE));
+}
+
 static void test_random(void)
 {
 	for (guint32 seed = 1; seed <= 12; seed++) {
@@ -207,6 +226,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/shared-views/data-parallel", test_data_parallel);
 	g_test_add_func("/shared-views/messages", test_messages);
+	g_test_add_func("/shared-views/around", test_around);
 	g_test_add_func("/shared-views/random", test_random);
 	g_test_add_func("/shared-views/damaged", test_damaged);
 	return g_test_run();
