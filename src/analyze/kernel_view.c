@@ -271,15 +271,6 @@ static gboolean take_groups(guint from, const guint8 *bytes, gsize n_bytes, gpoi
 	return TRUE;
 }
 
-/* What the kernels of devices compute hangs on all of them, wherever they are. */
-static gboolean has_streams(const TachoTimeline *timeline)
-{
-	FOR_EACH(const TachoTrack, track, timeline->tracks)
-		if (track->kind == TACHO_TRACK_STREAM && track->n_slices)
-			return TRUE;
-	return FALSE;
-}
-
 /* Groups of all owners of ranks. */
 static void share_groups(const TachoTimeline *timeline, GHashTable *groups)
 {
@@ -288,10 +279,6 @@ static void share_groups(const TachoTimeline *timeline, GHashTable *groups)
 
 	if (!timeline->share)
 		return;
-	if (has_streams(timeline))
-		tacho_peers_fail(timeline->share->peers,
-				 "the kernel view of devices needs one process; run it without the "
-				 "launcher");
 	bytes = g_byte_array_new();
 	FOR_EACH_ENTRY(entry, groups) {
 		const struct kernel_group *group = entry.value;

@@ -7,7 +7,6 @@
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/packed_bytes.h"
-#include "trace/collective_names.h"
 #include "trace/process_reader.h"
 #include "trace/region_kind.h"
 #include "trace/slice_columns.h"
@@ -47,8 +46,8 @@ static const gchar too_much[] =
 	"tacho's processes would have to exchange too much of this run; run "
 	"it as one process, without the launcher";
 static const gchar on_devices[] =
-	"the collectives of this run are kernels of devices, which only one "
-	"process can match so far; run it without the launcher";
+	"several processes cannot yet report what devices did; run it as one "
+	"process, without the launcher";
 
 /* --- which slices all have -------------------------------------------------------------------- */
 
@@ -248,19 +247,15 @@ static void pack_stream(GByteArray *bytes, const struct stream_input *stream)
 	pack_faults(bytes, &rows->faults);
 }
 
-/* Kernels that communicate are matched with those of other ranks; what devices did, however, stays with its owner. */
-static gboolean has_collectives_of_devices(const TachoTimeline *timeline,
-					   const struct stream_input *stream)
+/* What devices did stays with its owner, and kernels that communicate would have to be matched with those of other ranks. */
+static gboolean has_work_of_devices(const struct stream_input *stream)
 {
 	const struct stream_late *late = stream->rows.late.rows;
 
-	for (gsize i = 0; i < stream->rows.late.n; i++) {
-		const gchar *name = tacho_timeline_string(timeline, late[i].name);
-
-		if (late[i].kind == TRACE_KIND_DEVICE_KERNEL &&
-		    is_communication_kernel(name, strlen(name)))
+	for (gsize i = 0; i < stream->rows.late.n; i++)
+		if (late[i].kind >= TRACE_KIND_DEVICE_KERNEL &&
+		    late[i].kind <= TRACE_KIND_DEVICE_WORK)
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -275,7 +270,7 @@ static GByteArray *pack_own(const TachoTimeline *timeline, const GArray *process
 			continue;
 		choose_kept(timeline, process);
 		FOR_EACH(const struct stream_input, stream, process->streams) {
-			if (has_collectives_of_devices(timeline, stream)) {
+			if (has_work_of_devices(stream)) {
 				*ret_reason = on_devices;
 				return NULL;
 			}
