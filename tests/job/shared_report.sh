@@ -28,6 +28,7 @@ refused() {
 }
 
 "$TACHO_BUILD_DIR/tests/shared_run" job.tacho 64 4 40 || exit 1
+mkdir -p alone/bin && cp "$TACHO" alone/bin # without its libraries
 for flavour in openmpi mpich; do
 	command -v "mpirun.$flavour" >/dev/null && [ -e "$TACHO_BUILD_DIR/lib/tacho/libtacho_peers_$flavour.so" ] || continue
 	together 2 true || { echo "$flavour: does not run here"; continue; }
@@ -44,6 +45,7 @@ for flavour in openmpi mpich; do
 	# called by what the launcher started, it waits for nobody
 	together 2 sh -c '"$TACHO" info job.tacho >by.$$; exit $?' && [ "$(cat by.* | grep -c '^ranks')" = 2 ] || wrong "called by a job: $(cat err)"
 	rm -f by.*
+	refused "libtacho_peers_$flavour.so" 2 alone/bin/tacho info job.tacho
 done
 [ $n_flavours -gt 0 ] || exit 77
 exit $failed
