@@ -12,6 +12,17 @@
 /* Operations of one kind whose ratio tells an unmeasured one's.
  * Source: a rule: enough for a median that one outlier does not move. If wrong, an estimate is of others, less like it. */
 #define N_NEAREST 5u
+/* How much slower or faster a machine may have been between recordings.
+ * Source: a rule: a machine that others share has been a third as fast as alone. If wrong, two recordings of unlike machines are taken for
+ * one's. */
+#define MAX_SPEED 4.0
+/* What computes the same takes more or less time in another format, too, since what is around it leaves other things in the caches.
+ * Source: fitted on recordings of the model mlp of validate/precision_models.py, whose fixed operations were up to 15 % shorter in bf16 while the
+ * machine was as fast. If wrong, a machine that was slower by less goes into the costs, or what caches do is taken for a slow machine. */
+#define OWN_SPEED 1.25
+/* Operations that are the same in all recordings and tell the speed, at least.
+ * Source: a rule: the median of fewer is chance. If wrong, a recording keeps its own pace. */
+#define LEAST_SAME 4u
 /* Samples of an operation that its median is of, at most; evenly chosen.
  * Source: a rule: more steps tell no more. If wrong, medians are less sure. */
 #define MAX_SAMPLES 256u
@@ -103,8 +114,7 @@ void run_costs_init(struct run_costs *costs, const struct layers *layers)
 	struct sums sums = { .n_operations = layers->n_operations };
 	gdouble error_ns;
 
-	*costs = (struct run_costs){ .n_operations = layers->n_operations,
-				     .speed = { .seen = 1, .applied = 1 } };
+	*costs = (struct run_costs){ .n_operations = layers->n_operations, .speed = 1 };
 	costs->operations = g_new0(struct layer_cost, MAX(layers->n_operations, 1u));
 	if (n_cells == 0)
 		return;
@@ -138,52 +148,49 @@ static void scale_cost(struct layer_cost *cost, gdouble factor)
 	cost->spread_ns *= factor;
 }
 
-static void add_same(GArray *pieces, gdouble own_ns, gdouble other_ns)
+static void add_ratio(GArray *ratios, gdouble own_ns, gdouble other_ns)
 {
-	struct same_work piece = { own_ns, other_ns };
+	struct weighted ratio = { other_ns > 0 ? own_ns / other_ns : 0, other_ns };
 
-	g_array_append_val(pieces, piece);
+	if (own_ns > 0 && other_ns > 0)
+		g_array_append_val(ratios, ratio);
 }
 
-/* The rest is one piece of many, however long it takes. */
-static void add_rest(GArray *pieces, gdouble own_ns, gdouble other_ns)
+/* The rest is one ratio of many, however long it takes. */
+static void add_rest(GArray *ratios, gdouble own_ns, gdouble other_ns)
 {
-	gdouble all_ns = 0, share;
+	gdouble all = 0;
 
-	FOR_EACH(const struct same_work, piece, pieces)
-		all_ns += piece->other_ns;
-	if (other_ns <= 0)
-		return;
-	share = MIN(other_ns, all_ns / 2) / other_ns;
-	add_same(pieces, own_ns * share, other_ns * share);
-}
-
-/* A step's work, and the host's time beside it. */
-static gdouble whole_ns(const struct run_costs *costs)
-{
-	gdouble sum_ns = costs->rest_ns + costs->between_ns;
-
-	for (guint32 i = 0; i < costs->n_operations; i++)
-		sum_ns += layer_cost_ns(&costs->operations[i]);
-	return sum_ns;
+	FOR_EACH(const struct weighted, ratio, ratios)
+		all += ratio->weight;
+	add_ratio(ratios, own_ns, other_ns);
+	if (own_ns > 0 && other_ns > 0)
+		g_array_index(ratios, struct weighted, ratios->len - 1).weight =
+			MIN(other_ns, all / 2);
 }
 
 void run_costs_adjust(struct run_costs *costs, const struct run_costs *reference,
 		      const struct identity *identity)
 {
-	g_autoptr(GArray) pieces = g_array_new(FALSE, FALSE, sizeof(struct same_work));
+	g_autoptr(GArray) ratios = g_array_new(FALSE, FALSE, sizeof(struct weighted));
 
 	for (guint32 i = 0; i < costs->n_operations; i++)
 		if (identity_at(identity, i)->rule == PRECISION_FIXED &&
 		    costs->operations[i].is_known && reference->operations[i].is_known)
-			add_same(pieces, layer_cost_ns(&costs->operations[i]),
-				 layer_cost_ns(&reference->operations[i]));
-	add_rest(pieces, costs->rest_ns, reference->rest_ns);
-	costs->speed = recording_speed_of(pieces, whole_ns(reference));
+			add_ratio(ratios, layer_cost_ns(&costs->operations[i]),
+				  layer_cost_ns(&reference->operations[i]));
+	if (ratios->len < LEAST_SAME)
+		return;
+	add_rest(ratios, costs->rest_ns, reference->rest_ns);
+	costs->speed = CLAMP(weighted_median((struct weighted *)ratios->data, ratios->len),
+			     1 / MAX_SPEED, MAX_SPEED);
+	costs->is_speed_known = TRUE;
+	if (costs->speed < OWN_SPEED && costs->speed > 1 / OWN_SPEED)
+		costs->speed = 1;
 	for (guint32 i = 0; i < costs->n_operations; i++)
-		scale_cost(&costs->operations[i], 1 / costs->speed.applied);
-	costs->rest_ns /= costs->speed.applied;
-	costs->between_ns /= costs->speed.applied;
+		scale_cost(&costs->operations[i], 1 / costs->speed);
+	costs->rest_ns /= costs->speed;
+	costs->between_ns /= costs->speed;
 }
 
 /* --- estimated ---------------------------------------------------------------------------------- */

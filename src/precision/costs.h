@@ -4,8 +4,8 @@
  * (1) An operation's time in a pass is the sum of its nodes' durations in a step, without casts at its borders (layers.h): the median over
  *     steps and ranks, with a spread.
  * (2) Recordings are made one after the other, and machines are not equally fast at all times. Operations that are fixed, and the work
- *     of steps that is of none, are the same in all of them: by how much these take longer, all times of a recording are made shorter, as far
- *     as that is no chance (recording_speed.h).
+ *     of steps that is of none, are the same in all of them: by how much these take longer, the median weighed by their time, all times of
+ *     a recording are made shorter.
  * (3) What was not found in a recording, or in a format of which there is none, is estimated: what it takes in the reference's format times
  *     the ratio of operations of its kind that were measured in both, the nearest in size; then of all. It is flagged, and never 0
  *     where the reference's is not. */
@@ -13,7 +13,6 @@
 #define TACHO_PRECISION_COSTS_H
 
 #include "precision/layers.h"
-#include "precision/recording_speed.h"
 
 enum layer_place { LAYER_HOST, LAYER_DEVICE, N_LAYER_PLACES };
 
@@ -28,8 +27,8 @@ struct run_costs {
 	struct layer_cost *operations; /* [operation] */
 	/* A step's work that is of no operation, and the host's time beside it: medians. */
 	gdouble rest_ns, between_ns;
-	struct recording_speed
-		speed; /* (2): by so much this recording was slower than the reference */
+	gdouble speed; /* (2): by so much this recording was slower than the reference; 1: not known */
+	gboolean is_speed_known;
 };
 
 /* As recorded; the graph is as it is to count, without what recording took, say. */

@@ -255,8 +255,8 @@ static TachoTable *runs_table(const TachoPrecisionJob *job)
 		tacho_table_number(table, 100 * run->layers.found_share);
 		tacho_table_number(table, 100 * run->layers.time_share);
 		tacho_table_number(table, MS(run->costs.rest_ns));
-		tacho_table_number(table, run->costs.speed.is_known ? run->costs.speed.applied
-								    : (gdouble)NAN);
+		tacho_table_number(table,
+				   run->costs.is_speed_known ? run->costs.speed : (gdouble)NAN);
 	}
 	return table;
 }

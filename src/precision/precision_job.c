@@ -1,6 +1,5 @@
 #include "precision/precision_job.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <tacho/correlate.h>
@@ -9,7 +8,6 @@
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/quantile.h"
-#include "base/time_units.h"
 #include "edit/graph_memory.h"
 #include "precision/even_cost.h"
 #include "precision/plan_memory.h"
@@ -23,9 +21,6 @@
 #define LEAST_FOUND 0.5
 /* The same that is worth a note. Source: a rule: less does not show in a step. If wrong, a note is missing, or one too many. */
 #define NOTED_FOUND 0.999
-/* How much slower or faster a recording may look, as a logarithm, without a note. Source: a rule: less is what steps differ by anyway. If wrong, a
- * note is missing, or one too many. */
-#define NOTED_SPEED 0.1
 
 /* --- runs --------------------------------------------------------------------------------------- */
 
@@ -84,35 +79,6 @@ static gboolean play_run(struct job_run *run, GError **error)
 	return replay_take_out_recording(run->graph, recorded, &share, error);
 }
 
-/* What control steps say that recording took beyond what was taken out, of all that hosts do alike. FALSE: an error. */
-static gboolean take_out_left(struct job_run *run, GError **error)
-{
-	TachoRecordingExcess excess;
-
-	run->excess_left = 1;
-	if (graph_has_devices(run->graph) || !tacho_recording_excess(run->timeline, &excess))
-		return TRUE;
-	run->excess_left = recording_excess_left(
-		run->step_ns, run->measured_step_ns / (1 + excess.share), excess.error);
-	if (run->excess_left <= 1)
-		return TRUE;
-	FOR_EACH(struct graph_node, node, run->graph->nodes)
-		if (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
-		    node->kind == TACHO_NODE_HOST)
-			node->duration_ns =
-				rounded_ns((gdouble)node->duration_ns / run->excess_left);
-	return graph_freeze(run->graph, error);
-}
-
-static TachoReplay *play(struct job_run *run, GError **error)
-{
-	TachoReplay *played = tacho_replay_run(run->graph, error);
-
-	if (played)
-		run->step_ns = replay_median_step_ns(played);
-	return played;
-}
-
 /* With what recording took out of operations evenly. */
 static gboolean play_evenly(struct job_run *run, GError **error)
 {
@@ -121,15 +87,10 @@ static gboolean play_evenly(struct job_run *run, GError **error)
 	if (!even_cost_spread(run->graph, &run->layers, run->recorded_ns, error))
 		return FALSE;
 	g_clear_pointer(&run->recorded_ns, g_free);
-	played = play(run, error);
-	if (!played || !take_out_left(run, error))
+	played = tacho_replay_run(run->graph, error);
+	if (!played)
 		return FALSE;
-	if (run->excess_left > 1) {
-		g_clear_pointer(&played, tacho_replay_free);
-		played = play(run, error);
-		if (!played)
-			return FALSE;
-	}
+	run->step_ns = replay_median_step_ns(played);
 	run->peak_bytes = plan_memory_peak(played);
 	return TRUE;
 }
@@ -219,25 +180,7 @@ static void note_found(struct precision_job *job, const struct job_run *run)
 						"step; the first that was not is %s",
 						run->name, 100 * run->layers.found_share,
 						run->layers.first_missing));
-	if (run->excess_left > 1)
-		g_ptr_array_add(
-			job->notes,
-			g_strdup_printf(
-				"%s: control steps say that recording made it %.2f times as "
-				"slow beyond the stated cost of its events, which is taken "
-				"out",
-				run->name, run->excess_left));
-	if (run != job->reference && run->costs.speed.is_known &&
-	    run->costs.speed.applied != run->costs.speed.seen &&
-	    fabs(log(run->costs.speed.seen)) > NOTED_SPEED)
-		g_ptr_array_add(
-			job->notes,
-			g_strdup_printf("%s: what is the same in it and in %s took %.2f times as "
-					"long, which is certain to a factor of %.2f; its times are "
-					"divided by %.2f",
-					run->name, job->reference->name, run->costs.speed.seen,
-					exp(run->costs.speed.error), run->costs.speed.applied));
-	if (run != job->reference && !run->costs.speed.is_known)
+	if (run != job->reference && !run->costs.is_speed_known)
 		g_ptr_array_add(
 			job->notes,
 			g_strdup_printf("%s: too few operations are the same in it and in "
@@ -313,8 +256,8 @@ static void see_casts(struct precision_job *job)
 			FOR_EACH(const struct layer_cast, recorded, run->layers.casts) {
 				struct layer_cast cast = *recorded;
 
-				cast.duration_ns = (gint64)((gdouble)cast.duration_ns /
-							    run->costs.speed.applied);
+				cast.duration_ns =
+					(gint64)((gdouble)cast.duration_ns / run->costs.speed);
 				if (cast.pass == pass)
 					g_array_append_val(seen, cast);
 			}

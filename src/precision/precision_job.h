@@ -17,7 +17,6 @@ struct job_run {
 	struct layers layers;
 	struct run_costs costs;		   /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
-	gdouble excess_left; /* by so much all was too long when the stated cost of recording had been taken out */
 	gdouble peak_bytes; /* of a rank's fullest memory; -1: no memory was recorded */
 };
 
