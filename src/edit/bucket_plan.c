@@ -301,6 +301,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	struct graph_node node = pattern->transfer;
 
 	transfer.bytes = edit->sums[bucket].bytes;
+	transfer.core_wait_off = 0;
 	transfer.fixed_origin = MAX(transfer.fixed_origin, ORIGIN_MODELLED);
 	transfer.work_origin = MAX(transfer.work_origin, ORIGIN_MODELLED);
 	node.transfer = graph->transfers->len;

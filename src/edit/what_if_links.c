@@ -34,7 +34,8 @@ static void sum_moving(const TachoGraph *graph, gdouble *ret_own_ns, gdouble *re
 
 		if (!transfer->is_removed)
 			*(is_guest ? ret_guests_ns : ret_own_ns) +=
-				transfer->fixed_ns + transfer->work_ns;
+				transfer->fixed_ns + transfer->work_ns +
+				graph_core_wait_ns(graph, transfer);
 	}
 }
 

@@ -299,7 +299,7 @@ gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *no
 
 gboolean graph_has_cores(const TachoGraph *graph)
 {
-	if (graph->n_cores > 0 || graph->taken_share > 0)
+	if (graph->n_cores > 0 || graph->taken_share > 0 || graph_has_core_waits(graph))
 		return TRUE;
 	for (guint i = 0; i < graph->guests->len; i++)
 		if (g_array_index(graph->guests, struct graph_guest, i).taken_share > 0)

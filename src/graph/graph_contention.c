@@ -165,8 +165,7 @@ static gboolean computes(const struct graph_node *node, gboolean is_device)
 {
 	if (is_device)
 		return node->kind == TACHO_NODE_DEVICE;
-	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
-	       node->kind == TACHO_NODE_HOST;
+	return graph_is_computing(node);
 }
 
 /* --- the slow-down -------------------------------------------------------------------------- */

@@ -94,8 +94,9 @@ struct graph_group {
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
 	gdouble max_fixed_ns; /* of a transfer, what does not depend on its bytes is at most this */
-	gdouble wire_ns_per_byte;    /* as messages tell; 0: they do not */
-	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
+	gdouble wire_ns_per_byte; /* as messages tell; 0: they do not */
+	gdouble hop_ns;		  /* where they do: what each segment takes beside its bytes ... */
+	gdouble core_wait_ns; /* ... and how much longer while a rank of the group computes (core_waits.c) */
 	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
 	gboolean is_resized;	     /* by what-ifs: it was of all ranks, and has another number */
 	guint32 job; /* that it is of: 0: this one; else which of those beside it, from 1 */
@@ -128,6 +129,7 @@ struct graph_transfer {
 	gdouble fixed_ns;	 /* waits, alone: they do not depend on the bandwidth */
 	gdouble work_ns;	 /* what its bytes take, alone on its links */
 	guint32 weight;		 /* of its share of a link, in GRAPH_WEIGHT_ONE; 0: one, too */
+	gdouble core_wait_off; /* the share by which it waits less for cores than its group's; 0: as these do */
 };
 
 /* Source: derived from 32 bits: the weights of all transfers that a graph can have under way on a link can be added up in them, and
@@ -144,6 +146,10 @@ static inline guint32 graph_transfer_weight(const struct graph_transfer *transfe
 struct graph_sharing {
 	gdouble n_own, n_all;
 };
+
+/* How much longer the transfer waits, alone, if ranks of its group compute all the time, so that who moves its bytes must wait for
+ * cores: 0 where the recording does not show it. */
+gdouble graph_core_wait_ns(const TachoGraph *graph, const struct graph_transfer *transfer);
 
 /* The pace of a transfer, as a share of its links' rate. Alone, work and waits take turns. Each transfer of its job has two
  * messages under way, and sends another only when one has come: n transfers send 2 n - 1 messages between two waits. Bytes of other
@@ -313,6 +319,13 @@ gboolean graph_takes_from_device(const TachoGraph *graph, guint32 rank_index);
  * waiting is not known: it takes from its device for as long as it lasts. */
 gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *node);
 
+/* The node is work of a rank's threads, which takes a core. */
+static inline gboolean graph_is_computing(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST;
+}
+
 /* The lane is a stream of a device. A guest's lanes have no track, so none of them is. */
 static inline gboolean graph_lane_is_stream(const TachoGraph *graph, const struct graph_lane *lane)
 {
@@ -333,7 +346,9 @@ static inline gsize graph_op_key(const TachoGraph *graph, const struct graph_nod
 	return graph_set_key(graph_lane_at(graph, node->lane)->set, slice);
 }
 
-/* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
+/* Computing makes transfers of some group wait for cores. */
+gboolean graph_has_core_waits(const TachoGraph *graph);
+/* Cores are shared, moving bytes takes some of what is computed meanwhile, or waits for that. */
 gboolean graph_has_cores(const TachoGraph *graph);
 
 /* The place of a step's number among the graph's steps, or TACHO_NONE. */

@@ -12,7 +12,8 @@
  *     concerns others (alone_ns). To be sure of the latter, work is taken to run undisturbed, and a nanosecond faster for
  *     each node that begins, more than rounding to nanoseconds takes. Where more than one node is on a set, each end may
  *     concern others.
- * (4) What trials begin from (shared_state.c) is kept in order of time: it must not depend on durations of what has not
+ * (4) Whether any node is on a set concerns transfers that wait for it (core_waits.h): there, only what follows at once is played alone.
+ * (5) What trials begin from (shared_state.c) is kept in order of time: it must not depend on durations of what has not
  *     begun. */
 #include <math.h>
 
@@ -63,14 +64,24 @@ static gdouble time_of(const struct core_set *cores, gdouble pace, gdouble until
 
 /* --- what concerns nobody else ---------------------------------------------------------------- */
 
-/* The only node that follows, where it is on the same set; else TACHO_NONE. */
+static gboolean is_waited_for(const struct core_set *cores)
+{
+	return cores->first_waiting < cores->end_waiting;
+}
+
+/* The only node that follows, where it is on the same set; else TACHO_NONE. Where transfers wait for the set to be idle, it must
+ * begin at once: else its being idle concerns them. */
 static guint32 only_next(const struct shared_run *run, guint32 node, guint32 set)
 {
-	guint32 first = run->graph->succ_first[node], next;
+	const TachoGraph *graph = run->graph;
+	guint32 first = graph->succ_first[node], next;
 
-	if (run->graph->succ_first[node + 1] - first != 1)
+	if (graph->succ_first[node + 1] - first != 1)
 		return TACHO_NONE;
-	next = run->graph->succ[first];
+	next = graph->succ[first];
+	if (is_waited_for(&run->cores[set]) &&
+	    graph->pred_first[next + 1] - graph->pred_first[next] != 1)
+		return TACHO_NONE;
 	return run->place[next] == set ? next : TACHO_NONE;
 }
 
@@ -186,6 +197,48 @@ void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdoub
 		change_moving(run, run->moving[i], change, time_ns);
 }
 
+/* --- who waits for cores ---------------------------------------------------------------------- */
+
+/* What is on the set has changed: who waits for it is told when all that happens at this moment has happened, for mostly the next node
+ * follows at once. */
+static void note_change(struct shared_run *run, guint32 set)
+{
+	struct core_set *cores = &run->cores[set];
+
+	if (!is_waited_for(cores) || cores->is_noted)
+		return;
+	cores->is_noted = TRUE;
+	run->changed[run->n_changed++] = set;
+}
+
+/* No core is free. */
+static gboolean is_busy(const struct shared_run *run, const struct core_set *cores)
+{
+	return cores->heap.n >= (cores->is_uncounted ? 1 : run->graph->n_cores);
+}
+
+gboolean shared_cores_tell(struct shared_run *run)
+{
+	gboolean has_changed = FALSE;
+
+	while (run->n_changed > 0) {
+		struct core_set *cores = &run->cores[run->changed[--run->n_changed]];
+		gboolean was_busy = cores->is_busy;
+
+		cores->is_noted = FALSE;
+		cores->is_busy = is_busy(run, cores);
+		for (guint32 i = cores->first_waiting;
+		     i < cores->end_waiting && cores->is_busy != was_busy; i++) {
+			guint32 group = run->waiting[i], n_before = run->n_computing[group];
+
+			run->n_computing[group] += cores->is_busy ? 1 : G_MAXUINT32;
+			has_changed |= run->n_active[group] > 0 &&
+				       (n_before > 0) != (run->n_computing[group] > 0);
+		}
+	}
+	return has_changed;
+}
+
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns)
@@ -197,6 +250,7 @@ void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdoub
 	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
 			node);
 	cores->is_alone_known = FALSE;
+	note_change(run, set);
 	if (cores->moves_as)
 		change_moving(run, cores->moves_as - 1, 1, time_ns);
 }
@@ -277,6 +331,7 @@ static void end_for_others(struct shared_run *run, guint32 set, gdouble time_ns)
 	advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
 	cores->is_alone_known = FALSE;
 	node = event_heap_pop(&cores->heap).node;
+	note_change(run, set);
 	if (cores->moves_as)
 		change_moving(run, cores->moves_as - 1, -1, time_ns);
 	shared_run_finish(run, node, round_ns(time_ns));

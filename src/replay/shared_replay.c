@@ -9,6 +9,7 @@
  *   links    transfers on one link share it evenly; a transfer runs at the pace of its busiest
  *            link. What of it does not depend on the bandwidth is spread over it, and hides in part
  *            behind the bytes of others of its job (graph_transfer_pace).
+ *            Of some groups, transfers wait longer while a rank of theirs computes (core_waits.h).
  *   cores    the threads of a host share its cores evenly, when there are more of them (the
  *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
@@ -168,7 +169,11 @@ static void set_paces(struct shared_run *run)
 		const struct graph_transfer *transfer =
 			graph_transfer_at(run->graph, active->transfer);
 
-		active->pace = graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+		gdouble waits_ns =
+			transfer->fixed_ns +
+			(run->n_computing[transfer->group] > 0 ? active->core_wait_ns : 0);
+
+		active->pace = graph_transfer_pace(waits_ns, transfer->work_ns,
 						   graph_n_sharing(run->graph, transfer, run->loads,
 								   run->n_active[transfer->group]));
 		run->links_next_ns =
@@ -189,8 +194,9 @@ static void change_load(struct shared_run *run, guint32 transfer, gint change, g
 static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns)
 {
 	guint32 transfer = graph_node_at(run->graph, node)->transfer;
-	struct active_transfer active = { node, transfer,
-					  graph_transfer_at(run->graph, transfer)->work_ns, 1 };
+	const struct graph_transfer *row = graph_transfer_at(run->graph, transfer);
+	struct active_transfer active = { node, transfer, row->work_ns, 1,
+					  graph_core_wait_ns(run->graph, row) };
 
 	advance_links(run, time_ns);
 	g_array_append_val(run->active, active);
@@ -270,6 +276,10 @@ static void run_events(struct shared_run *run)
 		gdouble begin_ns;
 
 		run_ready(run);
+		if (shared_cores_tell(run)) {
+			advance_links(run, run->now_ns);
+			set_paces(run);
+		}
 		if (run->history && run->n_begun >= run->history->next)
 			shared_history_keep(run->history, run);
 		core = shared_cores_next(run);

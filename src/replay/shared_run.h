@@ -14,8 +14,9 @@
 /* A transfer on its links. */
 struct active_transfer {
 	guint32 node, transfer;
-	gdouble rest_ns; /* of work */
-	gdouble pace;	 /* 1: a ns of work a ns */
+	gdouble rest_ns;      /* of work */
+	gdouble pace;	      /* 1: a ns of work a ns */
+	gdouble core_wait_ns; /* alone, if a rank of its group computed all the time */
 };
 
 /* The cores of a host, or where nobody said how many they are, those of a rank; or a rank's device, or the collectives that are on that
@@ -33,6 +34,11 @@ struct core_set {
 	 * much work is done. */
 	gdouble alone_until;
 	gboolean is_alone_known;
+	/* Groups whose transfers wait for these cores while all of them compute: waiting[first_waiting] up to
+	 * waiting[end_waiting]. */
+	guint32 first_waiting, end_waiting;
+	gboolean is_busy;  /* as these groups have been told */
+	gboolean is_noted; /* it is in run->changed[] */
 };
 
 /* Workers; of an engine, there is one, which counts as free from when it will be. */
@@ -94,6 +100,9 @@ struct shared_run {
 	/* Who moves bytes while a transfer of group g does, as indexes of rank_core_set[]: moving[moving_first[g]] up to
 	 * moving[moving_first[g + 1]]. */
 	guint32 *moving_first, *moving;
+	guint32 *waiting;	     /* groups, of core sets */
+	guint32 *n_computing;	     /* of each group: core sets that are busy */
+	guint32 *changed, n_changed; /* core sets that may have become busy, or idle */
 	struct worker_pool *pools;
 	struct shared_history *history; /* to be written; or NULL */
 	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */
@@ -127,6 +136,8 @@ void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdoub
 /* The soonest of all nodes on the set ends, and as long as this is before `horizon_ns` and concerns nothing else, what
  * follows there. Before then nothing else may happen that the set depends on. */
 void shared_cores_end(struct shared_run *run, guint32 set, gdouble horizon_ns);
+/* Let groups know whose cores have become busy, or idle. Returns whether that changes the pace of what is on links. */
+gboolean shared_cores_tell(struct shared_run *run);
 /* A transfer of the group takes to the links (1), or leaves them (-1). */
 void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdouble time_ns);
 

@@ -203,6 +203,34 @@ static void set_moving(struct shared_run *run, const guint8 *is_of_group)
 	run->moving = (guint32 *)(void *)g_array_free(moving, FALSE);
 }
 
+/* Some rank on the set comes to collectives of the group. */
+static gboolean has_rank_of(const struct shared_run *run, const guint8 *is_of_group, guint32 set,
+			    guint32 group)
+{
+	for (guint32 rank = 0; rank < run->n_ranks; rank++)
+		if (run->rank_core_set[rank] == set &&
+		    is_of_group[(gsize)group * run->n_ranks + rank])
+			return TRUE;
+	return FALSE;
+}
+
+/* For each set of cores, the groups whose transfers wait for it. */
+static void set_waiting(struct shared_run *run, const guint8 *is_of_group)
+{
+	GArray *waiting = g_array_new(FALSE, FALSE, sizeof(guint32));
+	guint32 n_groups = graph_has_core_waits(run->graph) ? run->graph->groups->len : 0;
+
+	for (guint32 set = 0; set < run->n_core_sets; set++) {
+		run->cores[set].first_waiting = waiting->len;
+		for (guint32 group = 0; group < n_groups; group++)
+			if (graph_group_at(run->graph, group)->core_wait_ns > 0 &&
+			    has_rank_of(run, is_of_group, set, group))
+				g_array_append_val(waiting, group);
+		run->cores[set].end_waiting = waiting->len;
+	}
+	run->waiting = (guint32 *)(void *)g_array_free(waiting, FALSE);
+}
+
 /* One look at each node, of which there may be millions. */
 static void look_at_nodes(struct shared_run *run)
 {
@@ -211,6 +239,7 @@ static void look_at_nodes(struct shared_run *run)
 
 	set_places(run, is_of_group);
 	set_moving(run, is_of_group);
+	set_waiting(run, is_of_group);
 }
 
 /* --- the begin -------------------------------------------------------------------------------- */
@@ -237,6 +266,8 @@ static void rewind_resources(struct shared_run *run)
 	memset(run->loads, 0, graph_n_loads(graph) * sizeof(*run->loads));
 	memset(run->n_active, 0, graph->groups->len * sizeof(*run->n_active));
 	memset(run->n_moving, 0, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
+	memset(run->n_computing, 0, graph->groups->len * sizeof(*run->n_computing));
+	run->n_changed = 0;
 	run->links_at_ns = 0;
 	run->links_next_ns = INFINITY;
 	for (guint32 i = 0; i < run->n_core_sets; i++) {
@@ -244,6 +275,7 @@ static void rewind_resources(struct shared_run *run)
 
 		cores->heap.n = cores->n_moving = 0;
 		cores->done_ns = cores->at_ns = 0;
+		cores->is_busy = cores->is_noted = FALSE;
 	}
 	for (guint i = 0; i < graph->pools->len; i++) {
 		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
@@ -309,7 +341,9 @@ struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *f
 	run->n_active = g_new0(guint32, MAX(graph->groups->len, 1u));
 	run->n_ranks = graph_n_ranks(graph);
 	run->n_moving = g_new0(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
+	run->n_computing = g_new0(guint32, MAX(graph->groups->len, 1u));
 	set_core_sets(run);
+	run->changed = g_new(guint32, MAX(run->n_core_sets, 1u));
 	look_at_nodes(run);
 	set_pools(run);
 	shared_run_rewind(run);
@@ -334,6 +368,9 @@ void shared_run_free(struct shared_run *run)
 	g_free(run->rank_core_set);
 	g_free(run->n_moving);
 	g_free(run->n_active);
+	g_free(run->n_computing);
+	g_free(run->waiting);
+	g_free(run->changed);
 	g_free(run->moving_first);
 	g_free(run->moving);
 	g_free(run->loads);

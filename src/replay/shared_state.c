@@ -2,7 +2,7 @@
  *
  * (1) How long a node takes is not read before it begins. So of two graphs that differ in durations
  *     alone, the replays are the same until the first node that differs begins.
- * (2) A moment is kept where no node is ready, so that the stack of ready ones need not be. */
+ * (2) A moment is kept where no node is ready, and nobody is still to be told of cores, so that lists of these need not be. */
 #include <string.h>
 
 #include "replay/shared_run.h"
@@ -48,6 +48,8 @@ static void copy_cores(struct core_set *to, const struct core_set *from)
 	to->done_ns = from->done_ns;
 	to->at_ns = from->at_ns;
 	to->n_moving = from->n_moving;
+	to->is_busy = from->is_busy;
+	to->is_noted = FALSE;
 	to->is_alone_known = FALSE;
 }
 
@@ -129,6 +131,17 @@ static void state_free(gpointer pointer)
 	g_free(state);
 }
 
+/* How many sets each group waits for: those that are busy. */
+static void count_computing(struct shared_run *run)
+{
+	memset(run->n_computing, 0, run->graph->groups->len * sizeof(*run->n_computing));
+	run->n_changed = 0;
+	for (guint32 set = 0; set < run->n_core_sets; set++)
+		for (guint32 i = run->cores[set].first_waiting;
+		     i < run->cores[set].end_waiting && run->cores[set].is_busy; i++)
+			run->n_computing[run->waiting[i]]++;
+}
+
 /* The group of a transfer that is under way. */
 static guint32 group_of(const struct shared_run *run, guint active)
 {
@@ -166,6 +179,7 @@ static void go_back_to(const struct shared_state *state, struct shared_run *run)
 	copy_heap(&run->begins, &state->begins);
 	for (guint32 i = 0; i < run->n_core_sets; i++)
 		copy_cores(&run->cores[i], &state->cores[i]);
+	count_computing(run);
 	for (guint32 i = 0; i < state->n_pools; i++)
 		copy_pool(&run->pools[i], &state->pools[i]);
 	shared_cores_schedule(run);

@@ -78,6 +78,8 @@ static void print_groups(const TachoGraph *graph, FILE *out)
 			group->cost.fixed_ns, group->cost.ns_per_byte, group->cost.n_sizes,
 			group->added_latency_ns, group->max_fixed_ns, group->wire_ns_per_byte,
 			group->hop_ns);
+		if (group->core_wait_ns > 0)
+			fprintf(out, " and %.9g beside computing", group->core_wait_ns);
 		fprintf(out, "; plan %d %u %" G_GUINT64_FORMAT "\n", (gint)group->plan.algorithm,
 			group->plan.n_servers, (guint64)group->plan.partition_bytes);
 	}

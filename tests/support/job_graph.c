@@ -196,6 +196,8 @@ TachoGraph *job_graph_new(TachoTimeline *timeline, const struct job_shape *shape
 	for (guint32 rank = 0; rank < shape->n_ranks && shape->gradients_per_collective; rank++)
 		for (guint32 step = 0; step < shape->n_steps; step++)
 			add_pass(&job, rank, step);
+	if (graph->groups->len > 0)
+		graph_group_at(graph, 0)->core_wait_ns = shape->core_wait_ns;
 	if (shape->gradient_bytes > 0 && shape->gradients_per_collective > 0) {
 		struct graph_group *group = graph_group_at(graph, 0);
 		gdouble wire_bytes = transfer_wire_bytes(

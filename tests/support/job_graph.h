@@ -17,9 +17,10 @@ struct job_shape {
 	guint32 n_workers; /* of a rank */
 	guint32 n_cores;
 	gdouble taken_share;
-	gint64 op_ns;	    /* from half of it to one and a half times it */
-	gint64 transfer_ns; /* of which an eighth is waits */
-	guint32 n_distinct; /* ranks; the others do as these do, in turn; 0: all */
+	gdouble core_wait_ns; /* of a segment, while a rank computes; 0: none */
+	gint64 op_ns;	      /* from half of it to one and a half times it */
+	gint64 transfer_ns;   /* of which an eighth is waits */
+	guint32 n_distinct;   /* ranks; the others do as these do, in turn; 0: all */
 	guint32 seed;
 };
 

@@ -137,12 +137,54 @@ static guint32 n_sharing(const struct plain *plain, guint32 node)
 	return most;
 }
 
+static guint32 host_of(const struct plain *plain, guint32 rank)
+{
+	return g_array_index(plain->graph->timeline->ranks, TachoRank, rank).host;
+}
+
+/* Whether the rank comes to collectives of the group. */
+static gboolean comes_to(const struct plain *plain, guint32 rank, guint32 group)
+{
+	for (guint32 i = 0; i < plain->graph->n_frozen; i++)
+		if (graph_node_at(plain->graph, i)->kind == TACHO_NODE_QUEUE &&
+		    rank_of(plain, i) == rank && transfer_of(plain, i)->group == group)
+			return TRUE;
+	return FALSE;
+}
+
+/* Pieces that run on the cores of the rank: its own, or where their number is given, its host's. */
+static guint32 n_on_cores(const struct plain *plain, guint32 rank)
+{
+	guint32 n = 0;
+
+	for (guint32 i = 0; i < plain->graph->n_frozen; i++)
+		n += plain->pieces[i].state == RUNNING && is_on_cores(plain, i) &&
+		     (plain->graph->n_cores > 0
+			      ? host_of(plain, rank_of(plain, i)) == host_of(plain, rank)
+			      : rank_of(plain, i) == rank);
+	return n;
+}
+
+/* A rank of the group has no core left. */
+static gboolean waits_for_cores(const struct plain *plain, guint32 group)
+{
+	for (guint32 rank = 0; rank < plain->graph->timeline->ranks->len; rank++)
+		if (n_on_cores(plain, rank) >= MAX(plain->graph->n_cores, 1u) &&
+		    comes_to(plain, rank, group))
+			return TRUE;
+	return FALSE;
+}
+
 /* In two messages under way of each, waits hide behind the bytes of the others: 2 n - 1 messages between two waits. */
 static gdouble link_pace(const struct plain *plain, guint32 node)
 {
 	const struct graph_transfer *transfer = transfer_of(plain, node);
 	gdouble n = n_sharing(plain, node);
-	gdouble waits_ns = transfer->fixed_ns / (2 * n - 1);
+	gdouble core_ns = graph_core_wait_ns(plain->graph, transfer), waits_ns = transfer->fixed_ns;
+
+	if (core_ns > 0 && waits_for_cores(plain, transfer->group))
+		waits_ns += core_ns;
+	waits_ns /= 2 * n - 1;
 
 	return transfer->work_ns / (transfer->work_ns + waits_ns) / n;
 }
@@ -152,11 +194,7 @@ static gboolean takes_part(const struct plain *plain, guint32 rank, guint32 grou
 {
 	const struct graph_group *row = graph_group_at(plain->graph, group);
 
-	for (guint32 i = 0; i < plain->graph->n_frozen; i++)
-		if (graph_node_at(plain->graph, i)->kind == TACHO_NODE_QUEUE &&
-		    rank_of(plain, i) == rank && transfer_of(plain, i)->group == group)
-			return TRUE;
-	return row->sender == rank + 1 || row->receiver == rank + 1;
+	return comes_to(plain, rank, group) || row->sender == rank + 1 || row->receiver == rank + 1;
 }
 
 /* Whether bytes of the rank move: of its host's transfers, or of its devices'. */
@@ -175,26 +213,18 @@ static gboolean is_moving(const struct plain *plain, guint32 rank, gboolean is_d
 	return FALSE;
 }
 
-static guint32 host_of(const struct plain *plain, guint32 rank)
-{
-	return g_array_index(plain->graph->timeline->ranks, TachoRank, rank).host;
-}
-
 static gdouble core_pace(const struct plain *plain, guint32 node)
 {
 	const TachoGraph *graph = plain->graph;
 	gdouble taken = MIN(graph->taken_share, GRAPH_MAX_TAKEN), cores = graph->n_cores;
-	guint32 host = host_of(plain, rank_of(plain, node)), n_running = 0, n_moving = 0;
+	guint32 host = host_of(plain, rank_of(plain, node)), n_moving = 0;
 
 	if (graph->n_cores == 0)
 		return is_moving(plain, rank_of(plain, node), FALSE) ? 1 - taken : 1;
-	for (guint32 i = 0; i < graph->n_frozen; i++)
-		n_running += plain->pieces[i].state == RUNNING && is_on_cores(plain, i) &&
-			     host_of(plain, rank_of(plain, i)) == host;
 	for (guint32 rank = 0; rank < graph->timeline->ranks->len; rank++)
 		n_moving += host_of(plain, rank) == host && is_moving(plain, rank, FALSE);
 	cores = MAX(cores - taken * n_moving, cores * (1 - GRAPH_MAX_TAKEN));
-	return MIN(1.0, cores / n_running);
+	return MIN(1.0, cores / n_on_cores(plain, rank_of(plain, node)));
 }
 
 static gdouble pace(const struct plain *plain, guint32 node)

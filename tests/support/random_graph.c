@@ -364,6 +364,27 @@ static void add_classes(struct maker *maker, guint32 seed)
 	maker->graph->class_more_taken[KERNEL_SOFTMAX] = seed % 2 ? -0.1 : 0.05;
 }
 
+/* Groups whose all-reduces wait for cores. Draws nothing, either. */
+static void add_core_waits(struct maker *maker, guint32 seed)
+{
+	TachoGraph *graph = maker->graph;
+	guint32 name = tacho_timeline_intern(maker->timeline, "gloo:all_reduce", -1);
+
+	for (guint32 i = 0; i < graph->groups->len; i++) {
+		struct graph_group *group = graph_group_at(graph, i);
+
+		if (!group->is_device && !group->is_hops)
+			group->core_wait_ns = 500 * (1 + (gdouble)(seed % 7));
+	}
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		transfer->name = name;
+		transfer->bytes = 100000;
+		transfer->core_wait_off = i % 4 == 0 ? 0.5 : 0;
+	}
+}
+
 TachoGraph *random_graph_new(TachoTimeline *timeline, guint32 seed)
 {
 	TachoGraph *graph = graph_new(timeline);
@@ -384,6 +405,8 @@ TachoGraph *random_graph_new(TachoTimeline *timeline, guint32 seed)
 		add_something(&maker);
 	if (seed % 3 == 0)
 		add_classes(&maker, seed);
+	if (seed % 2 == 0)
+		add_core_waits(&maker, seed);
 	g_rand_free(maker.random);
 	graph_freeze(graph, &error);
 	g_assert_no_error(error);

@@ -175,6 +175,23 @@ static const struct job_shape cores = {
 	.seed = 8,
 };
 
+static const struct job_shape waits = {
+	.n_ranks = 4,
+	.ranks_per_host = 1,
+	.n_ops = 400,
+	.n_steps = 4,
+	.ops_per_collective = 20,
+	.ops_to_wait = 30,
+	.gradients_per_collective = 4,
+	.gradient_bytes = 262144,
+	.n_workers = 2,
+	.taken_share = 0.2,
+	.core_wait_ns = 5000,
+	.op_ns = 20000,
+	.transfer_ns = 300000,
+	.seed = 9,
+};
+
 int main(int argc, char **argv)
 {
 	static const gchar *const traces[] = {
@@ -197,6 +214,7 @@ int main(int argc, char **argv)
 	}
 	g_test_add_data_func("/what_if_properties/random/links", &links, test_random);
 	g_test_add_data_func("/what_if_properties/random/cores", &cores, test_random);
+	g_test_add_data_func("/what_if_properties/random/waits", &waits, test_random);
 	for (guint i = 0; i < G_N_ELEMENTS(traces); i++) {
 		g_autofree gchar *path = g_strdup_printf("/what_if_properties/trace/%s", traces[i]);
 

@@ -133,6 +133,7 @@ static void test_job(void)
 		shape.n_workers = shapes[i].n_workers;
 		shape.n_cores = shapes[i].n_cores;
 		shape.taken_share = shapes[i].taken_share;
+		shape.core_wait_ns = i == 3 ? 5000 : 0;
 		check_job(&shape, 2);
 		check_job(&shape, 6);
 		check_job(&shape, 7);

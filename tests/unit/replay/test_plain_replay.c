@@ -7,7 +7,8 @@
 enum {
 	N_GRAPHS = 250,
 	N_TRIALS = 4,
-	MOST_APART_NS = 8, /* each node's end is rounded, and others wait for it */
+	MOST_APART_NS =
+		16, /* each node's end is rounded, others wait for it, and paces change by it */
 };
 
 /* Who let a node begin ended when it began; without anybody, it began at once. */

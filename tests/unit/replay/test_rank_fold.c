@@ -127,6 +127,7 @@ static void test_random(void)
 		shape.seed = (guint32)g_test_rand_int_range(1, 1000);
 		shape.n_distinct = (guint32)g_test_rand_int_range(1, 6);
 		shape.taken_share = g_test_rand_bit() ? 0.3 : 0;
+		shape.core_wait_ns = g_test_rand_bit() ? 5000 : 0;
 		graph = job_graph_new(timeline, &shape);
 		for (guint i = 0; i < 3; i++) {
 			guint32 node = (guint32)g_test_rand_int_range(0, (gint)graph->nodes->len);

@@ -136,6 +136,10 @@ static void test_cores(void)
 	check_shape(&shape, TRUE);
 	shape.n_cores = 0;
 	check_shape(&shape, TRUE);
+	shape.core_wait_ns = 4000;
+	check_shape(&shape, TRUE);
+	shape.n_cores = 2;
+	check_shape(&shape, TRUE);
 }
 
 /* Numbers that are not in order, so that positions are looked up. */

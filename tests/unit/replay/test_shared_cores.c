@@ -25,6 +25,8 @@ static struct job_shape random_shape(void)
 	shape.transfer_ns = shape.op_ns * g_test_rand_int_range(0, 60);
 	shape.taken_share = g_test_rand_double_range(0.01, 0.5);
 	shape.n_cores = g_test_rand_bit() ? 0 : (guint32)g_test_rand_int_range(1, 6);
+	if (g_test_rand_bit())
+		shape.core_wait_ns = g_test_rand_double_range(0, 0.2) * (gdouble)shape.transfer_ns;
 	return shape;
 }
 
