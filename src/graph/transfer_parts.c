@@ -2,7 +2,7 @@
  *
  *     bytes  = what its bytes take alone on its links (graph_wire.c, or a fitted line)
  *     waits  = the rest of its time, less what it shared its busiest link for (graph_transfer_pace):
- *              for the other end's word, and for a core
+ *              for the other end's word, and for a core; of those, some only while a rank computes (core_waits.c)
  *
  * Played with these parts, among those that were under way beside it, each takes the time it took. */
 #include <math.h>
@@ -11,134 +11,38 @@
 #include "base/order.h"
 #include "base/quantile.h"
 #include "base/weighted_median.h"
+#include "graph/core_waits.h"
 #include "graph/graph_builder.h"
+#include "graph/traffic.h"
 #include "trace/operation.h"
 
-/* A collective that takes the same time as one of no bytes.
- * Source: a rule: at most three packets of Ethernet, which a link of 500 Mbit/s carries in 66 us. If wrong, the bound on a
- * transfer's fixed time (max_fixed_ns) contains the time of bytes, or is not known. */
-#define SMALL_BYTES 4096
 /* Source: a rule: a ten thousandth is below what steps differ by, and rounds bound the time. If wrong, an unchanged replay is off by
  * more, or takes longer to make. */
 #define MAX_ROUNDS 30	/* of correcting */
 #define ALMOST	   1e-4 /* a change, of a transfer, that is not worth another round */
+/* Rounds of finding what segments wait for cores, at most.
+ * Source: a rule: they end when nothing changes much, and this bounds the time. If wrong, what computing makes segments wait is off by a
+ * few per cent, or takes longer to find. */
+#define MAX_CORE_ROUNDS 8
 
 /* Of the time of a collective of few bytes, that in which it had its links to itself, at most, for the rest to be a wait behind others.
  * Source: a rule: a tenth is within what the latency of a collective of few bytes takes of its wait behind a bucket. If wrong, such a
  * wait does not change with the bandwidth, or a latency does. */
 #define QUEUED_SHARE 0.1
 
-/* --- who was under way beside whom ------------------------------------------------------------ */
-
-struct moment {
-	gint64 time_ns;
-	guint32 transfer;
-	gboolean is_begin;
-};
-
-static gint compare_moments(gconstpointer a, gconstpointer b)
-{
-	const struct moment *x = a, *y = b;
-
-	return ORDER(x->time_ns,
-		     y->time_ns); /* at one moment nothing moves, whatever comes first */
-}
-
-/* When transfers begin and end, in order. */
-static GArray *collect_moments(const TachoGraph *graph)
-{
-	GArray *moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
-
-	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
-		struct moment begin = { transfer->begin_ns, i, TRUE };
-		struct moment end = { transfer->end_ns, i, FALSE };
-
-		if (transfer->end_ns <= transfer->begin_ns || transfer->is_unfolded)
-			continue;
-		g_array_append_val(moments, begin);
-		g_array_append_val(moments, end);
-	}
-	g_array_sort(moments, compare_moments);
-	return moments;
-}
-
-/* Transfers under way, while time passes over the recording. */
-struct traffic {
-	GArray *active;		 /* guint32, transfers */
-	struct link_load *loads; /* graph_n_loads() */
-	guint32 *n_of_group;	 /* of each group */
-};
-
-/* How much of its work each of the transfers under way gets done, into moved_ns. */
-static void pass_time(const TachoGraph *graph, const struct traffic *traffic, gint64 elapsed_ns,
-		      gdouble *moved_ns)
-{
-	for (guint i = 0; i < traffic->active->len; i++) {
-		guint32 index = g_array_index(traffic->active, guint32, i);
-		const struct graph_transfer *transfer = graph_transfer_at(graph, index);
-
-		moved_ns[index] +=
-			(gdouble)elapsed_ns *
-			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-					    graph_n_sharing(graph, transfer, traffic->loads,
-							    traffic->n_of_group[transfer->group]));
-	}
-}
-
-static void change_load(const TachoGraph *graph, struct traffic *traffic, guint32 transfer,
-			gint change)
-{
-	traffic->n_of_group[graph_transfer_at(graph, transfer)->group] += (guint32)change;
-	graph_change_load(graph, graph_transfer_at(graph, transfer), change, traffic->loads);
-}
-
-static void remove_active(GArray *active, guint32 transfer)
-{
-	for (guint i = 0; i < active->len; i++)
-		if (g_array_index(active, guint32, i) == transfer) {
-			g_array_remove_index(active, i);
-			return;
-		}
-}
-
-/* The work that each transfer would have got done in its time, at the pace that its parts give it. */
-static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *moved_ns)
-{
-	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
-	g_autofree struct link_load *loads = g_new0(struct link_load, graph_n_loads(graph));
-	g_autofree guint32 *n_of_group = g_new0(guint32, MAX(graph->groups->len, 1u));
-	struct traffic traffic = { active, loads, n_of_group };
-	gint64 at_ns = 0;
-
-	for (guint32 i = 0; i < graph->transfers->len; i++)
-		moved_ns[i] = 0;
-	FOR_EACH(const struct moment, moment, moments) {
-		if (graph_transfer_at(graph, moment->transfer)->work_ns <= 0)
-			continue;
-		pass_time(graph, &traffic, moment->time_ns - at_ns, moved_ns);
-		at_ns = moment->time_ns;
-		change_load(graph, &traffic, moment->transfer, moment->is_begin ? 1 : -1);
-		if (moment->is_begin)
-			g_array_append_val(active, moment->transfer);
-		else
-			remove_active(active, moment->transfer);
-	}
-}
-
 /* The time each transfer would have taken alone, into work_ns. */
-static void find_time_alone(const TachoGraph *graph, guint32 first)
+static void find_time_alone(TachoGraph *graph, const struct traffic *traffic, guint32 first)
 {
-	g_autoptr(GArray) moments = collect_moments(graph);
-	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
+	g_autofree struct moved *moved = g_new(struct moved, MAX(graph->transfers->len, 1u));
 
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		transfer->work_ns = (gdouble)(transfer->end_ns - transfer->begin_ns);
 	}
-	find_moved(graph, moments, moved_ns);
+	traffic_find_moved(traffic, moved);
 	for (guint32 i = first; i < graph->transfers->len; i++)
-		graph_transfer_at(graph, i)->work_ns = moved_ns[i];
+		graph_transfer_at(graph, i)->work_ns = moved[i].work_ns;
 }
 
 /* --- the parts ------------------------------------------------------------------------------ */
@@ -180,7 +84,8 @@ static gdouble small_collective_ns(const TachoTimeline *timeline)
 	FOR_EACH(const TachoCollective, collective, timeline->collectives) {
 		gint64 time_ns = shortest_ns(timeline, collective);
 
-		if (collective->n_members > 1 && collective->bytes <= SMALL_BYTES && time_ns > 0)
+		if (collective->n_members > 1 && collective->bytes <= BUILD_SMALL_BYTES &&
+		    time_ns > 0)
 			g_array_append_val(times_ns, time_ns);
 	}
 	return times_ns->len > 0 ? quantile(times_ns, 0.5) : -1;
@@ -319,7 +224,7 @@ static gboolean raise_weight(const TachoGraph *graph, struct graph_transfer *tra
 static gboolean is_small(const struct graph_transfer *transfer)
 {
 	return !transfer->is_device && !transfer->is_hop && transfer->bytes > 0 &&
-	       transfer->bytes <= SMALL_BYTES;
+	       transfer->bytes <= BUILD_SMALL_BYTES;
 }
 
 /* It took longer than an even share of its links allows: where others were beside it, it was queued behind their bytes (a link is a
@@ -342,36 +247,53 @@ static gboolean is_queued(const struct graph_transfer *transfer, gdouble moved_n
 	       moved_ns < QUEUED_SHARE * (gdouble)(transfer->end_ns - transfer->begin_ns);
 }
 
+/* Its waits, of which those for cores are as its group has them, as far as the whole goes; the rest depends on nothing that was
+ * beside it. `share`: of its work, what was done beside computing. */
+static void set_waits(const TachoGraph *graph, struct graph_transfer *transfer, gdouble waits_ns,
+		      gdouble share)
+{
+	gdouble core_ns;
+
+	transfer->core_wait_off = 0;
+	core_ns = share * graph_core_wait_ns(graph, transfer);
+	transfer->core_wait_off = core_ns > waits_ns ? 1 - waits_ns / core_ns : 0;
+	transfer->fixed_ns = MAX(waits_ns - core_ns, 0.0);
+}
+
 /* The other part, from the work that it gets done in its time with the parts as they are. Returns
  * whether that changes much. */
 static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *transfer,
-			     gdouble moved_ns)
+			     const struct moved *moved)
 {
-	gdouble alone_ns = transfer->fixed_ns + transfer->work_ns;
+	gdouble share = moved->beside_ns / moved->work_ns, moved_ns = moved->work_ns;
+	gdouble waits_ns = transfer->fixed_ns + share * graph_core_wait_ns(graph, transfer);
+	gdouble alone_ns = waits_ns + transfer->work_ns;
 
 	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte <= 0 ||
 	    is_queued(transfer, moved_ns))
 		transfer->work_ns = moved_ns;
-	else if (transfer->fixed_ns <= 0 && moved_ns < transfer->work_ns)
+	else if (waits_ns <= 0 && moved_ns < transfer->work_ns)
 		return raise_weight(graph, transfer, transfer->work_ns / moved_ns);
 	else if (moved_ns > transfer->work_ns &&
 		 lower_weight(transfer, transfer->work_ns / moved_ns))
 		return TRUE;
 	else
-		transfer->fixed_ns =
-			MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0);
-	return fabs(transfer->fixed_ns + transfer->work_ns - alone_ns) > ALMOST * alone_ns;
+		set_waits(graph, transfer,
+			  MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0),
+			  share);
+	return fabs(transfer->fixed_ns + share * graph_core_wait_ns(graph, transfer) +
+		    transfer->work_ns - alone_ns) > ALMOST * alone_ns;
 }
 
-static gboolean correct_parts(const TachoGraph *graph, guint32 first, const gdouble *moved_ns)
+static gboolean correct_parts(const TachoGraph *graph, guint32 first, const struct moved *moved)
 {
 	gboolean has_changed = FALSE;
 
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
-		if (moved_ns[i] > 0) /* then it has work */
-			has_changed |= correct_part(graph, transfer, moved_ns[i]);
+		if (moved[i].work_ns > 0) /* then it has work */
+			has_changed |= correct_part(graph, transfer, &moved[i]);
 	}
 	return has_changed;
 }
@@ -379,24 +301,26 @@ static gboolean correct_parts(const TachoGraph *graph, guint32 first, const gdou
 /* Split each transfer's time into bytes and waits, so that in the time it took, among those that were
  * under way then, it is just done. One part is known; the other is corrected round by round. What
  * remains in the end is put right by scaling both: also where a transfer was sooner done than its
- * bytes allow. */
-static void split_times(const TachoGraph *graph, guint32 first)
+ * bytes allow. `moved` becomes what each got done. */
+static void split_times(const TachoGraph *graph, const struct traffic *traffic, guint32 first,
+			struct moved *moved)
 {
-	g_autoptr(GArray) moments = collect_moments(graph);
-	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
 	guint n_rounds = 0;
 
 	do
-		find_moved(graph, moments, moved_ns);
-	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, first, moved_ns));
-	find_moved(graph, moments, moved_ns);
+		traffic_find_moved(traffic, moved);
+	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, first, moved));
+	traffic_find_moved(traffic, moved);
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		gdouble ratio;
 
-		if (moved_ns[i] <= 0)
+		if (moved[i].work_ns <= 0)
 			continue;
-		transfer->fixed_ns *= moved_ns[i] / transfer->work_ns;
-		transfer->work_ns = moved_ns[i];
+		ratio = moved[i].work_ns / transfer->work_ns;
+		transfer->fixed_ns *= ratio;
+		transfer->core_wait_off = 1 - (1 - transfer->core_wait_off) * ratio;
+		transfer->work_ns = moved[i].work_ns;
 	}
 }
 
@@ -482,13 +406,27 @@ static void set_known_parts(TachoGraph *graph, guint32 first, guint32 first_grou
 	group_transfers_release(&of_group);
 }
 
+/* What computing makes segments wait shows in the parts, which depend on it in turn. */
+static void split_core_waits(TachoGraph *graph, const struct traffic *traffic, guint32 first,
+			     guint32 first_group)
+{
+	g_autofree struct moved *moved = g_new(struct moved, MAX(graph->transfers->len, 1u));
+	guint n_rounds = 0;
+
+	do
+		split_times(graph, traffic, first, moved);
+	while (n_rounds++ < MAX_CORE_ROUNDS && core_waits_find(graph, moved, first, first_group));
+}
+
 void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group)
 {
 	TachoGraph *graph = builder->graph;
+	struct traffic *traffic = traffic_new(builder);
 
-	find_time_alone(graph, first);
+	find_time_alone(graph, traffic, first);
 	set_known_parts(graph, first, first_group);
-	split_times(graph, first);
+	split_core_waits(graph, traffic, first, first_group);
+	traffic_free(traffic);
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
