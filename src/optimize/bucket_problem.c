@@ -237,6 +237,8 @@ static void read_cost(struct reading *reading, guint32 model)
 	problem->n_workers = count_workers(reading->graph, model);
 	problem->taken = transfer->is_device ? graph_device_taken(reading->graph, 0)
 					     : graph_taken_share(reading->graph, 0);
+	problem->core_wait_ns = graph_group_at(reading->graph, transfer->group)->core_wait_ns;
+	problem->n_ranks = transfer->n_ranks;
 	problem->cost = cost_of_group;
 	problem->cost_data = problem;
 }

@@ -25,6 +25,8 @@ struct bucket_problem {
 	gdouble tail_ns;       /* of the step, behind the last of these */
 	guint32 n_workers;     /* buckets on their way at a time, at most */
 	gdouble taken;	       /* of what a rank computes while bytes move */
+	gdouble core_wait_ns;  /* what a bucket's segment waits longer while ranks compute */
+	guint32 n_ranks;       /* of a bucket; where core_wait_ns is not 0 */
 	BucketCost *cost;
 	gconstpointer cost_data;
 	guint32 *recorded_ends; /* n_recorded of them; NULL: they are no such partition */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "cost/transfer_cost.h"
+
 /* Buckets under way at a time that are told apart. Source: derived from gloo, which has two workers a group. */
 #define MAX_WORKERS 8
 /* Source: derived from doubles, as in the replay: half a nanosecond is none. */
@@ -11,6 +13,7 @@ struct moving {
 	guint32 bucket;
 	struct collective_time time;
 	gdouble rest_ns, pace; /* of its bytes */
+	gdouble core_wait_ns;  /* what it waits longer while the pass is under way */
 };
 
 struct schedule {
@@ -30,11 +33,15 @@ static gdouble compute_rate(const struct schedule *schedule)
 	return schedule->n_moving > 0 ? 1 - schedule->problem->taken : 1;
 }
 
+/* What is left to compute until the last gradient is there. */
+static gdouble left_ns_of(const struct schedule *schedule)
+{
+	return schedule->problem->ready_ns[schedule->problem->n - 1] - schedule->computed_ns;
+}
+
 static void advance(struct schedule *schedule, gdouble duration_ns)
 {
-	gdouble rate = compute_rate(schedule);
-	gdouble last_ns = schedule->problem->ready_ns[schedule->problem->n - 1];
-	gdouble left_ns = last_ns - schedule->computed_ns;
+	gdouble rate = compute_rate(schedule), left_ns = left_ns_of(schedule);
 
 	if (left_ns >= 0 && left_ns <= duration_ns * rate)
 		schedule->backward_ns = schedule->now_ns + left_ns / rate;
@@ -44,16 +51,18 @@ static void advance(struct schedule *schedule, gdouble duration_ns)
 	schedule->computed_ns += duration_ns * rate;
 }
 
-/* All that is under way shares one link. */
+/* All that is under way shares one link, and waits for a core while the pass is. */
 static void set_paces(struct schedule *schedule)
 {
 	gdouble n = schedule->n_moving;
+	gboolean is_computing = left_ns_of(schedule) > ALMOST_NS;
 
 	for (guint32 i = 0; i < schedule->n_moving; i++) {
 		struct moving *moving = &schedule->moving[i];
 
-		moving->pace = graph_transfer_pace(moving->time.fixed_ns, moving->time.work_ns,
-						   (struct graph_sharing){ n, n });
+		moving->pace = graph_transfer_pace(
+			moving->time.fixed_ns + (is_computing ? moving->core_wait_ns : 0),
+			moving->time.work_ns, (struct graph_sharing){ n, n });
 	}
 }
 
@@ -74,6 +83,10 @@ static void take_up(struct schedule *schedule)
 		return;
 	}
 	moving.rest_ns = moving.time.work_ns;
+	if (problem->core_wait_ns > 0)
+		moving.core_wait_ns =
+			problem->core_wait_ns *
+			transfer_latencies(problem->operation, bytes, problem->n_ranks);
 	schedule->moving[schedule->n_moving++] = moving;
 	set_paces(schedule);
 }
@@ -115,6 +128,16 @@ static gdouble until_end(const struct schedule *schedule)
 	return soonest_ns;
 }
 
+/* When the pass ends, where that changes the pace of what is under way. */
+static gdouble until_rest(const struct schedule *schedule)
+{
+	gdouble left_ns = left_ns_of(schedule);
+
+	if (schedule->problem->core_wait_ns <= 0 || schedule->n_moving == 0 || left_ns <= ALMOST_NS)
+		return INFINITY;
+	return left_ns / compute_rate(schedule);
+}
+
 /* Each bucket is waited for and copied back, in order, when the pass is over. */
 static gdouble copy_back(const struct schedule *schedule)
 {
@@ -140,9 +163,15 @@ gdouble bucket_schedule_ns(const struct bucket_problem *problem, const guint32 *
 
 	for (;;) {
 		gdouble next_ns = until_next(&schedule), end_ns = until_end(&schedule);
+		gdouble rest_ns = until_rest(&schedule);
 
 		if (next_ns == INFINITY && end_ns == INFINITY)
 			break;
+		if (rest_ns < MIN(next_ns, end_ns)) {
+			advance(&schedule, rest_ns);
+			set_paces(&schedule);
+			continue;
+		}
 		advance(&schedule, MIN(next_ns, end_ns));
 		if (end_ns <= next_ns)
 			end_some(&schedule);

@@ -2,7 +2,7 @@
  *
  * A small copy of what a replay does with them (shared_replay.c), of a step of mean times: a bucket is queued when its last gradient is
  * there and those before it are queued; one of the workers takes it up; buckets under way share the link, each at the pace
- * of graph_transfer_pace(); while bytes move, computing is slower; at the end of the pass each bucket is waited for and copied
+ * of graph_transfer_pace(), which waits longer during the pass (core_waits.h); while bytes move, computing is slower; at the end of the pass each bucket is waited for and copied
  * back, in order. What it leaves out, ranks that differ and other traffic, is for the replay to judge. */
 #ifndef TACHO_BUCKET_SCHEDULE_H
 #define TACHO_BUCKET_SCHEDULE_H

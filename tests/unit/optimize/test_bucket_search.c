@@ -92,6 +92,27 @@ static void test_slower_computing(void)
 	bucket_problem_free(problem);
 }
 
+/* Two ranks: a bucket has four segments, each of which waits for 1 us longer while gradients are still to come. */
+static void test_core_waits(void)
+{
+	struct bucket_problem *problem = even_problem(4, 20000, 10000);
+	gdouble beside = 40000 / 54000.0, after = 40000 / 50000.0, first_ns;
+
+	problem->core_wait_ns = 1000;
+	problem->n_ranks = 2;
+	problem->operation = OPERATION_ALL_REDUCE;
+	assert_step(problem, "4", 40000 + 90000);
+	/* the first is beside the pass for 20 us */
+	first_ns = 40000 + (40000 - 20000 * beside) / after;
+	assert_step(problem, "2 4", first_ns + 50000);
+	/* of one gradient 34 us beside it, and 30 after: the first beside all of 10 to 40 us */
+	beside = 20000 / 34000.0;
+	after = 20000 / 30000.0;
+	first_ns = 40000 + (20000 - 30000 * beside) / after;
+	assert_step(problem, "1 2 3 4", first_ns + 3 * 30000);
+	bucket_problem_free(problem);
+}
+
 /* --- all partitions ------------------------------------------------------------------------------ */
 
 struct random_problem {
@@ -430,6 +451,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/bucket_search/schedule", test_schedule);
 	g_test_add_func("/bucket_search/two_workers", test_two_workers);
 	g_test_add_func("/bucket_search/slower_computing", test_slower_computing);
+	g_test_add_func("/bucket_search/core_waits", test_core_waits);
 	g_test_add_func("/bucket_search/optimum", test_optimum);
 	g_test_add_func("/bucket_search/optimum_otherwise", test_optimum_otherwise);
 	g_test_add_func("/bucket_search/mcts", test_mcts);
