@@ -299,6 +299,20 @@ static void note_device_taken(TachoPrediction *prediction)
 		     100 * graph->device_taken_share, classes->str);
 }
 
+/* The longest of all groups. */
+static void note_core_waits(TachoPrediction *prediction)
+{
+	gdouble longest_ns = 0;
+
+	FOR_EACH(const struct graph_group, group, prediction->graph->groups)
+		longest_ns = MAX(longest_ns, group->core_wait_ns);
+	if (longest_ns > 0)
+		note(prediction,
+		     "each segment of a collective waits %.3f ms longer while a rank computes on "
+		     "the core that moves its bytes",
+		     longest_ns / 1e6);
+}
+
 static void note_all(TachoPrediction *prediction)
 {
 	const TachoGraph *graph = prediction->graph;
@@ -311,6 +325,7 @@ static void note_all(TachoPrediction *prediction)
 	if (graph->taken_share > 0)
 		note(prediction, "moving bytes takes %.1f %% of a rank's computing power meanwhile",
 		     100 * graph_taken_share(graph, 0));
+	note_core_waits(prediction);
 	note_device_taken(prediction);
 	note_lag(prediction);
 	note_overlap(prediction);
