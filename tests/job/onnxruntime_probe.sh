@@ -108,11 +108,11 @@ wait $pid 2>/dev/null
 
 # all in one program, which the sanitizers see where they are built in
 for way in runs more later threads fork leave own; do
-	for nodes in 0 1; do
+	for has_nodes in 0 1; do
 		rm -rf whole own_*.json
 		mkdir whole
 		# the job leaves sessions behind in some ways
-		TACHO_RUN_DIR=$PWD/whole TACHO_ONNX_NODES=$nodes ASAN_OPTIONS=detect_leaks=0 "${job}_whole" "$library" $way >out 2>err ||
+		TACHO_RUN_DIR=$PWD/whole TACHO_ONNX_NODES=$has_nodes ASAN_OPTIONS=detect_leaks=0 "${job}_whole" "$library" $way >out 2>err ||
 			wrong "whole, $way: ended with $?"
 		"$job" "$library" $way | cmp -s - out || wrong "whole, $way: the program said other things"
 		[ ! -s err ] || wrong "whole, $way: $(head -20 err)"
