@@ -86,6 +86,7 @@ static __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 			return NULL;
 		pthread_setspecific(state_key, self);
 		state = self;
+		shape_steps_meet_thread();
 	}
 	self->generation = tacho_generation();
 	self->n_open = 0;
@@ -462,10 +463,12 @@ static uint64_t regions_handle;
 /* Also where no step is recorded regions are seen, to count steps; where nobody is attached nothing is. */
 static void attached_changed(bool is_attached)
 {
-	if (is_attached)
-		torch.enable(regions_handle);
-	else
-		torch.disable(regions_handle);
+	if (!shape_steps_is_fixed()) {
+		if (is_attached)
+			torch.enable(regions_handle);
+		else
+			torch.disable(regions_handle);
+	}
 	shape_steps_attached(is_attached);
 }
 

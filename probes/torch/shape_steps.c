@@ -1,8 +1,13 @@
 #include "shape_steps.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
+#include "torch_abi.h"
+
 #define SWITCH_WAIT_US 100
+#define SWITCH_TRIES   100 /* a fork waits so often for another thread's switch */
+#define OBJECT_WORDS   256 /* more than any at::RecordFunction has */
 #define FIRST_STEPS                                                                                \
 	10 /* asked from the start: what differs between optimizers that alternate is seen in these */
 
@@ -17,6 +22,8 @@ static struct {
 	bool is_shaped;	  /* atomic: what is recorded is asked */
 	enum mode mode;	  /* whoever has set is_switching may */
 	bool is_switching;
+	unsigned n_threads; /* atomic: that have run operations in this process */
+	bool is_fixed;	    /* (4) */
 } steps;
 
 static __thread int open_steps;
@@ -35,7 +42,7 @@ static void apply(void)
 			 : __atomic_load_n(&steps.is_shaped, __ATOMIC_RELAXED) ? MODE_SHAPED
 									       : MODE_BARE;
 
-	if (__atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE))
+	if (steps.is_fixed || __atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE))
 		return;
 	if (mode != steps.mode) {
 		/* Other threads begin operations meanwhile: for a moment they have both callbacks rather than none. */
@@ -128,6 +135,51 @@ void shape_steps_attached(bool is_attached)
 	ask(true);
 }
 
+/* --- forks: (4) ----------------------------------------------------------------------------- */
+
+void shape_steps_meet_thread(void)
+{
+	__atomic_add_fetch(&steps.n_threads, 1, __ATOMIC_RELAXED);
+}
+
+bool shape_steps_is_fixed(void)
+{
+	return steps.is_fixed;
+}
+
+static bool has_stopped_switches; /* of the thread that forks, between the handlers */
+
+static void before_fork(void)
+{
+	uint64_t object[OBJECT_WORDS];
+	int n_tries = SWITCH_TRIES;
+
+	while (__atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE)) {
+		if (n_tries-- == 0) /* a signal's handler forks in the middle of a switch */
+			return;
+		usleep(SWITCH_WAIT_US);
+	}
+	has_stopped_switches = true;
+	/* this looks at the callbacks, if they are others than the thread knows */
+	steps.torch->construct(object, TORCH_BUILD_FEATURE);
+	steps.torch->destruct(object);
+}
+
+static void after_fork(void)
+{
+	if (has_stopped_switches) {
+		has_stopped_switches = false;
+		__atomic_store_n(&steps.is_switching, false, __ATOMIC_RELEASE);
+	}
+}
+
+static void after_fork_in_child(void)
+{
+	steps.is_fixed |= __atomic_load_n(&steps.n_threads, __ATOMIC_RELAXED) > 1;
+	steps.n_threads = 1;
+	after_fork();
+}
+
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,
 		       uint64_t every)
 {
@@ -136,4 +188,5 @@ void shape_steps_start(const struct torch_symbols *torch, const struct shape_han
 	steps.every = every ? every : 1;
 	steps.is_shaped = true;
 	tacho_watch_recording(recording_changed);
+	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
