@@ -65,7 +65,7 @@ END
 if command -v babeltrace2 >/dev/null; then
 	# some processes at a time: it opens all files of all at once, and of ten minutes these are more than a process may open
 	ulimit -n "$(ulimit -H -n)"
-	for metadata in run/*/metadata; do echo "${metadata%/metadata}"; done | xargs -n 100 babeltrace2 -o dummy >/dev/null 2>bt.err ||
+	for metadata in run/*/metadata; do echo "${metadata%/metadata}"; done | xargs -n 30 babeltrace2 -o dummy >/dev/null 2>bt.err ||
 		wrong "babeltrace2: $(head -c 1000 bt.err)"
 fi
 exit $failed
