@@ -2,14 +2,13 @@
 
 #include <string.h>
 
-#define OBJECT_WORDS 128 /* RecordFunction has 37 to 44 */
-#define PAINT	     UINT64_C(0xe7e7e7e7e7e7e7e7)
-#define SEQUENCE     INT64_C(0x2ac40b1e6d095e37)
-#define KNOWN_NAME   "tacho: a known operation"
+#define PAINT	   UINT64_C(0xe7e7e7e7e7e7e7e7)
+#define SEQUENCE   INT64_C(0x2ac40b1e6d095e37)
+#define KNOWN_NAME "tacho: a known operation"
 
 /* The trial's RecordFunction, and what its callbacks saw. One thread does this, once. */
 static struct {
-	uint64_t object[OBJECT_WORDS];
+	uint64_t object[TORCH_FUNCTION_WORDS];
 	const struct torch_symbols *torch;
 	struct torch_context context;
 	int n_begun, n_ended, n_freed;
@@ -54,7 +53,7 @@ static uint32_t find_word(uint64_t value)
 {
 	uint32_t found = 0;
 
-	for (uint32_t i = 1; i < OBJECT_WORDS; i++) {
+	for (uint32_t i = 1; i < TORCH_FUNCTION_WORDS; i++) {
 		if (trial.object[i] != value)
 			continue;
 		if (found)
@@ -70,7 +69,7 @@ static const char *find_scope(struct torch_layout *layout)
 	uint64_t thread_id = trial.torch->thread_id();
 	uint32_t found = 0;
 
-	for (uint32_t i = 1; i + 1 < OBJECT_WORDS; i++) {
+	for (uint32_t i = 1; i + 1 < TORCH_FUNCTION_WORDS; i++) {
 		if (trial.object[i] != thread_id ||
 		    memcmp(&trial.object[i + 1], scope, sizeof(scope)) != 0)
 			continue;
@@ -110,7 +109,7 @@ static const char *find_arguments(struct torch_layout *layout)
 	uint32_t sequence = find_word((uint64_t)SEQUENCE), inputs = sequence + 1, outputs;
 	size_t three;
 
-	if (!sequence || sequence + 24 > OBJECT_WORDS)
+	if (!sequence || sequence + 24 > TORCH_FUNCTION_WORDS)
 		return "the sequence number of a RecordFunction";
 	three = inputs_said(inputs, (uint64_t)(uintptr_t)anything, 3);
 	if (inputs_said(inputs, 0, 0) != 0 || three != 3)
@@ -156,7 +155,7 @@ static void begin(void)
 
 static bool is_tail_painted(void)
 {
-	for (uint32_t i = OBJECT_WORDS / 2; i < OBJECT_WORDS; i++)
+	for (uint32_t i = TORCH_FUNCTION_WORDS / 2; i < TORCH_FUNCTION_WORDS; i++)
 		if (trial.object[i] != PAINT)
 			return false;
 	return true;
@@ -166,7 +165,7 @@ static const char *try_function(struct torch_layout *layout)
 {
 	const char *odd;
 
-	for (uint32_t i = 0; i < OBJECT_WORDS; i++)
+	for (uint32_t i = 0; i < TORCH_FUNCTION_WORDS; i++)
 		trial.object[i] = PAINT;
 	trial.torch->construct(trial.object, TORCH_BUILD_FEATURE);
 	odd = is_tail_painted() ? find_scope(layout) : "the size of a RecordFunction";

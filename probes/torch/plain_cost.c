@@ -12,7 +12,6 @@
 #define N_EVENTS  60 /* a batch; some 3 ms for everything */
 /* More than the events measured write: the first touch of each page belongs to the cost too. */
 #define SCRATCH_BYTES (1 << 19)
-#define OBJECT_WORDS  128
 
 static struct {
 	const struct torch_symbols *torch;
@@ -42,7 +41,7 @@ static void run_region(const char *name)
 {
 	const uint64_t argument[2] = { (uint64_t)(uintptr_t)subject.tensor.impl, TORCH_TAG_TENSOR };
 	struct torch_descriptor descriptor = { strlen(name), name, 0 };
-	uint64_t object[OBJECT_WORDS], *inputs = object + subject.layout->inputs / 8;
+	uint64_t object[TORCH_FUNCTION_WORDS], *inputs = object + subject.layout->inputs / 8;
 
 	subject.torch->construct(object, TORCH_USER_SCOPE);
 	inputs[0] = (uint64_t)(uintptr_t)argument;

@@ -7,7 +7,6 @@
 
 #define SWITCH_WAIT_US 100
 #define SWITCH_TRIES   100 /* a fork waits so often for another thread's switch */
-#define OBJECT_WORDS   256 /* more than any at::RecordFunction has */
 #define FIRST_STEPS                                                                                \
 	10 /* asked from the start: what differs between optimizers that alternate is seen in these */
 
@@ -147,11 +146,11 @@ bool shape_steps_is_fixed(void)
 	return steps.is_fixed;
 }
 
-static bool has_stopped_switches; /* of the thread that forks, between the handlers */
+static __thread bool has_stopped_switches; /* between the handlers of a fork */
 
 static void before_fork(void)
 {
-	uint64_t object[OBJECT_WORDS];
+	uint64_t object[TORCH_FUNCTION_WORDS];
 	int n_tries = SWITCH_TRIES;
 
 	while (__atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE)) {
@@ -177,7 +176,8 @@ static void after_fork_in_child(void)
 {
 	steps.is_fixed |= __atomic_load_n(&steps.n_threads, __ATOMIC_RELAXED) > 1;
 	steps.n_threads = 1;
-	after_fork();
+	has_stopped_switches = false;
+	steps.is_switching = false; /* also where another thread had it: that one is not here */
 }
 
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,

@@ -20,6 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TORCH_FUNCTION_WORDS                                                                       \
+	128 /* room for an at::RecordFunction, which has 37 to 44 words of 8 bytes */
+
 /* at::RecordScope */
 enum torch_scope {
 	TORCH_FUNCTION,
