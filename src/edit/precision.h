@@ -31,7 +31,6 @@ struct precision {
 	gboolean is_whole; /* weights and gradients, too */
 	const gchar *kind; /* of slices; NULL: all */
 	const GRegex *regex;
-	struct op_works works;
 	struct kernel_changes kernels;
 	GHashTable *backward;	/* slices that backward passes of what matches begin with */
 	GHashTable *operations; /* graph_op_key() -> struct operation */

@@ -216,13 +216,12 @@ static void tell_kernels(const struct batch *batch)
 	graph_note(graph,
 		   "of the time of kernels, %.0f %% is of operations whose work is known on a "
 		   "device that is; their work goes with the "
-		   "batch, and the rest of their time stays. %s. The kernels of a step may take "
-		   "%.4g ms less, or %.4g ms more",
-		   100 * work_shares_known(&batch->kernels.shares),
-		   "Of kernels whose work is not known as much goes with it as of the others, or "
-		   "all but the least time of a kernel "
-		   "where there are few others",
-		   doubt->less_ns / 1e6, doubt->more_ns / 1e6);
+		   "batch, and the rest of their time stays. Of kernels whose work is not known as "
+		   "much goes with it as of the others, or all but the least time of a kernel "
+		   "where there are few others. The kernels of a step may take %.4g ms less, or "
+		   "%.4g ms more",
+		   100 * work_shares_known(&batch->kernels.shares), doubt->less_ns / 1e6,
+		   doubt->more_ns / 1e6);
 }
 
 static gboolean change_batch(struct batch *batch, const struct change *change, GError **error)

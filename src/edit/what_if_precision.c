@@ -77,6 +77,11 @@ static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 	return FALSE;
 }
 
+static struct op_works *works_of(struct precision *precision)
+{
+	return &precision->kernels.shares.demands.works;
+}
+
 /* The slice of the operation, of known work and numbers, that the node is a kernel or a cast of, or TACHO_NONE. */
 static guint32 slice_of_operation(struct precision *precision, const struct graph_node *node)
 {
@@ -86,8 +91,8 @@ static guint32 slice_of_operation(struct precision *precision, const struct grap
 	    node->slice == TACHO_NONE || graph_is_guest_node(precision->graph, node) ||
 	    !rank_choice_has_node(precision->ranks, precision->graph, node))
 		return TACHO_NONE;
-	op = op_works_find(&precision->works, node->slice);
-	return op == TACHO_NONE || op_works_of(&precision->works, op)->rate == DEVICE_N_RATES
+	op = op_works_find(works_of(precision), node->slice);
+	return op == TACHO_NONE || op_works_of(works_of(precision), op)->rate == DEVICE_N_RATES
 		       ? TACHO_NONE
 		       : op;
 }
@@ -100,7 +105,7 @@ struct operation *precision_operation_of(struct precision *precision, guint32 in
 	if (node->slice == TACHO_NONE ||
 	    (node->kind != TACHO_NODE_DEVICE && node->kind != TACHO_NODE_CAST))
 		return NULL;
-	op = op_works_find(&precision->works, node->slice);
+	op = op_works_find(works_of(precision), node->slice);
 	return op == TACHO_NONE
 		       ? NULL
 		       : g_hash_table_lookup(
@@ -130,7 +135,7 @@ static void add_operation(struct precision *precision, guint32 index, guint32 sl
 			: (guint32)(tacho_timeline_track(graph->timeline, lane->track)->device + 1);
 	operation->is_backward = is_backward(graph->timeline, slice);
 	operation->is_matched = is_matched(precision, slice);
-	operation->recorded = op_works_of(&precision->works, slice)->rate;
+	operation->recorded = op_works_of(works_of(precision), slice)->rate;
 	operation->before = operation->recorded;
 	operation->stored = DEVICE_N_RATES;
 	operation->factor_before = 1;
@@ -315,7 +320,7 @@ static void scale_memory(struct precision *precision)
 		gsize set = block->rank_index / n_recorded;
 		guint32 op = block->slice == TACHO_NONE
 				     ? TACHO_NONE
-				     : op_works_find(&precision->works, block->slice);
+				     : op_works_find(works_of(precision), block->slice);
 		const struct operation *operation =
 			op == TACHO_NONE ? NULL
 					 : g_hash_table_lookup(precision->operations,
@@ -373,7 +378,6 @@ static gboolean change_numbers(struct precision *precision, const struct change 
 {
 	gboolean is_found;
 
-	op_works_init(&precision->works, precision->graph->timeline);
 	kernel_changes_init(&precision->kernels, precision->graph,
 			    change->recorded ? device_find(change->recorded) : NULL);
 	precision->operations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -386,7 +390,6 @@ static gboolean change_numbers(struct precision *precision, const struct change 
 	g_hash_table_unref(precision->operations);
 	g_ptr_array_unref(precision->in_order);
 	kernel_changes_release(&precision->kernels);
-	op_works_release(&precision->works);
 	return is_found || change_refuse(error, change,
 					 "no kernel belongs to such an operation with known "
 					 "shapes, formula and number type");
