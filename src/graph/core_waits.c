@@ -137,7 +137,7 @@ gboolean core_waits_find(TachoGraph *graph, const struct moved *moved, guint32 f
 		struct graph_group *group = graph_group_at(graph, i);
 		gdouble before_ns = group->core_wait_ns, now_ns;
 
-		if (group->wire_ns_per_byte <= 0 || group->is_device || group->is_hops)
+		if (!traffic_tells(group))
 			continue;
 		now_ns = find_core_wait(graph, i, moved, first);
 		if (fabs(now_ns - before_ns) <= ALMOST * MAX(now_ns, before_ns))

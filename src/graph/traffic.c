@@ -30,18 +30,15 @@ struct scene {
 
 /* --- when ranks computed ---------------------------------------------------------------------- */
 
-/* Collectives of a group tell by messages what its wire is like, so that what else they wait for can be told from it. */
-static gboolean tells(const TachoGraph *graph, guint32 index)
+gboolean traffic_tells(const struct graph_group *group)
 {
-	const struct graph_group *group = graph_group_at(graph, index);
-
 	return group->wire_ns_per_byte > 0 && !group->is_device && !group->is_hops;
 }
 
 static gboolean tells_anything(const TachoGraph *graph)
 {
-	for (guint32 i = 0; i < graph->groups->len; i++)
-		if (tells(graph, i))
+	FOR_EACH(const struct graph_group, group, graph->groups)
+		if (traffic_tells(group))
 			return TRUE;
 	return FALSE;
 }
@@ -60,7 +57,8 @@ static void list_groups(struct traffic *traffic, const struct graph_builder *bui
 	traffic->groups = g_new(guint32, MAX((gsize)builder->n_ranks * n_groups, 1u));
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
 		for (guint32 group = 0; group < n_groups; group++)
-			if (is_of[(gsize)rank * n_groups + group] && tells(graph, group))
+			if (is_of[(gsize)rank * n_groups + group] &&
+			    traffic_tells(graph_group_at(graph, group)))
 				traffic->groups[n++] = group;
 		traffic->first_group[rank + 1] = n;
 	}

@@ -17,6 +17,9 @@ struct traffic;
 struct traffic *traffic_new(const struct graph_builder *builder);
 void traffic_free(struct traffic *traffic);
 
+/* Collectives of the group tell by messages what its wire is like, so that what else they wait for can be told from it. */
+gboolean traffic_tells(const struct graph_group *group);
+
 /* Of each transfer of the graph. */
 void traffic_find_moved(const struct traffic *traffic, struct moved *moved);
 
