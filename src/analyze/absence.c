@@ -18,10 +18,7 @@ static const gchar *const names[] = {
 static void count_holdings(struct holdings *holdings, const TachoTimeline *timeline,
 			   enum absent_thing thing)
 {
-	*holdings = (struct holdings){ .n_slices = 0 };
-	run_share_count_kinds(timeline, holdings->n_of_kind);
-	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
-		holdings->n_slices += holdings->n_of_kind[kind];
+	holdings->n_slices = run_share_count_kinds(timeline, holdings->n_of_kind);
 	holdings->n_things = thing == ABSENT_OPERATIONS ? holdings->n_of_kind[TACHO_SLICE_OP]
 			     : thing == ABSENT_KERNELS	? holdings->n_of_kind[TACHO_SLICE_KERNEL]
 							: timeline->collectives->len;

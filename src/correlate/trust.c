@@ -51,10 +51,7 @@ static void count_totals(const TachoTimeline *timeline, guint64 *totals)
 {
 	guint64 kinds[TACHO_N_SLICE_KINDS];
 
-	run_share_count_kinds(timeline, kinds);
-	totals[SLICES] = 0;
-	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
-		totals[SLICES] += kinds[kind];
+	totals[SLICES] = run_share_count_kinds(timeline, kinds);
 	totals[ONE] = 1;
 	totals[EVENTS] = timeline->n_events + timeline->n_dropped;
 	totals[KERNELS] = kinds[TACHO_SLICE_KERNEL];

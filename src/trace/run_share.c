@@ -70,8 +70,10 @@ gboolean run_share_adds_up(const TachoTimeline *timeline, gdouble value)
 	return value >= 0 && value < 0x1p53 / n_owners && value == (gdouble)(guint64)value;
 }
 
-void run_share_count_kinds(const TachoTimeline *timeline, guint64 *ret_counts)
+guint64 run_share_count_kinds(const TachoTimeline *timeline, guint64 *ret_counts)
 {
+	guint64 n_all = 0;
+
 	memset(ret_counts, 0, TACHO_N_SLICE_KINDS * sizeof(*ret_counts));
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (!run_share_owns(timeline, track->process))
@@ -80,6 +82,9 @@ void run_share_count_kinds(const TachoTimeline *timeline, guint64 *ret_counts)
 			ret_counts[timeline->slices.kind[track->first_slice + i]]++;
 	}
 	run_share_sum(timeline, "numbers of slices", ret_counts, TACHO_N_SLICE_KINDS);
+	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
+		n_all += ret_counts[kind];
+	return n_all;
 }
 
 void run_share_exchange(const TachoTimeline *timeline, const gchar *what, const GByteArray *bytes,

@@ -44,8 +44,8 @@ void run_share_sum_reals(const TachoTimeline *timeline, const gchar *what, gdoub
  * what devices did is there, which may have been before and behind all that threads did, when they began and ended. */
 void run_share_costs(TachoTimeline *timeline);
 void run_share_lives(TachoTimeline *timeline);
-/* Slices of each TachoSliceKind, of all owners. */
-void run_share_count_kinds(const TachoTimeline *timeline, guint64 *ret_counts);
+/* Slices of each TachoSliceKind, of all owners. Returns how many there are in all. */
+guint64 run_share_count_kinds(const TachoTimeline *timeline, guint64 *ret_counts);
 /* The problems from row `first` on are of the processes that this one owns: they become those of all, by owner. */
 void run_share_problems(TachoTimeline *timeline, guint first);
 /* The same of flows, which are between slices that all have, and in the order of the slices that they go to. */
