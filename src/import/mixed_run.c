@@ -328,6 +328,7 @@ static void take_process(struct laying *laying, struct timeline_join *join, guin
 {
 	TachoTimeline *run = laying->mixed->run;
 	TachoProcess process = timeline_join_process(join, row);
+	gint32 rank = started_rank(laying, process.pid);
 
 	process.host = find_host(laying, join, &process);
 	process.clock = find_clock(laying, join, &process);
@@ -337,8 +338,8 @@ static void take_process(struct laying *laying, struct timeline_join *join, guin
 		move_time(join, row, tacho_timeline_process(laying->trace, row)->start_ns);
 	process.end_ns = move_time(join, row, tacho_timeline_process(laying->trace, row)->end_ns);
 	process.path = g_strdup(process.path);
-	if (!laying->mixed->n_own && started_rank(laying, process.pid) >= 0)
-		process.rank = started_rank(laying, process.pid);
+	if (!laying->mixed->n_own && rank >= 0)
+		process.rank = rank;
 	process.is_main = FALSE;
 	g_array_append_val(run->processes, process);
 	g_array_append_val(laying->mixed->run_of, laying->run);
