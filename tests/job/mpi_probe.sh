@@ -33,8 +33,8 @@ for flavour in openmpi mpich; do
 	# a receive waits 300 ms for its sender, then a synchronous send for its receiver (less, where a loaded machine holds up who waits)
 	record ./job late || wrong "late: $(cat out err)"
 	is_trusted late
-	ask "select count(*) from collective where name = 'MPI_Ssend' and dur >= 20000000 and last_begin_ts - ts >= 20000000" | grep -qx 2 || wrong "late: $(ask 'select * from collective')"
-	ask "select count(*) from slice where name in ('MPI_Recv', 'MPI_Ssend') and category = 'wait' and dur >= 20000000" | grep -qx 2 || wrong "late: other waits"
+	ask "select count(*) from collective where name = 'MPI_Ssend' and dur >= 200000000 and last_begin_ts - ts >= 200000000" | grep -qx 2 || wrong "late: $(ask 'select * from collective')"
+	ask "select count(*) from slice where name in ('MPI_Recv', 'MPI_Ssend') and category = 'wait' and dur >= 200000000" | grep -qx 2 || wrong "late: other waits"
 
 	record ./job collectives || wrong "collectives: $(cat out err)"
 	is_trusted collectives
