@@ -427,8 +427,15 @@ KernelRegistry *kernel_registry_parse(const gchar *text, gsize n, GError **error
 	struct parser parser = {
 		.at = text, .end = text + n, .line = 1, .kind = TOKEN_END, .error = error
 	};
+	const gchar *wrong;
 
 	registry->kernels = g_ptr_array_new_with_free_func(kernel_free);
+	if (!g_utf8_validate(text, (gssize)n, &wrong)) {
+		g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_FORMAT,
+			    "the text is not UTF-8 at byte %" G_GSIZE_FORMAT,
+			    (gsize)(wrong - text));
+		return NULL;
+	}
 	if (!next(&parser) || !skip_lines(&parser))
 		return NULL;
 	while (parser.kind != TOKEN_END)
@@ -458,6 +465,12 @@ const struct registered_kernel *kernel_registry_at(const KernelRegistry *registr
 	return registry->kernels->pdata[index];
 }
 
+/* GLib's patterns abort the program at a name that is not UTF-8, and names come from recordings. */
+static gboolean matches(const gchar *pattern, const gchar *name)
+{
+	return g_utf8_validate(name, -1, NULL) && g_pattern_match_simple(pattern, name);
+}
+
 const struct registered_kernel *kernel_registry_find(const KernelRegistry *registry,
 						     const gchar *name)
 {
@@ -465,7 +478,7 @@ const struct registered_kernel *kernel_registry_find(const KernelRegistry *regis
 		const struct registered_kernel *kernel = registry->kernels->pdata[i];
 
 		for (guint j = 0; j < kernel->patterns->len; j++)
-			if (g_pattern_match_simple(kernel->patterns->pdata[j], name))
+			if (matches(kernel->patterns->pdata[j], name))
 				return kernel;
 	}
 	return NULL;
@@ -480,7 +493,7 @@ gboolean registered_kernel_computes(const struct registered_kernel *kernel, cons
 		return strcmp(own, kind) == 0;
 	}
 	FOR_EACH_POINTER(const gchar, pattern, kernel->patterns)
-		if (g_pattern_match_simple(pattern, kind))
+		if (matches(pattern, kind))
 			return TRUE;
 	return FALSE;
 }

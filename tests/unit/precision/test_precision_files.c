@@ -162,6 +162,7 @@ static void test_registry(void)
 	g_assert_cmpint(kernel_operand_format(kernel, KERNEL_X), ==, FORMAT_FP32);
 	g_assert_true(registered_kernel_computes(kernel, "bilinear"));
 	g_assert_null(kernel_registry_find(registry, "aten::conv2d"));
+	g_assert_null(kernel_registry_find(registry, "\x80\x80Linear_2"));
 }
 
 static void test_registries_refused(void)
@@ -188,6 +189,8 @@ static void test_registries_refused(void)
 		{ "kernel \"a\" { input y: int8 }", "may not stand here" },
 		{ "kernel \"a\" { input x: int8 x: int8 }", "stands twice" },
 		{ "kernel \"a\" { $ }", "0x24" },
+		{ "kernel \"a\" {\n match forward \"*\x80?*\"\n precision int8\n}",
+		  "not UTF-8 at byte 30" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
