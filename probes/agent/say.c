@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/losses.h"
+#include "agent/own_files.h"
 #include "common/probe.h"
 
 #define MAX_SAID 32
@@ -22,7 +23,7 @@ static void write_line(void *saying_pointer)
 	static const char voice[] = "tacho: ";
 	struct saying *saying = saying_pointer;
 	char line[1024];
-	int length;
+	int length, fd, to_close;
 
 	length = snprintf(line, sizeof(line), voice);
 	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, saying->format,
@@ -32,8 +33,11 @@ static void write_line(void *saying_pointer)
 	if (saying->unseen)
 		losses_note_unseen(saying->unseen, line + strlen(voice));
 	line[length++] = '\n';
-	if (write(STDERR_FILENO, line, (size_t)length) < 0)
-		return;
+	fd = own_files_stderr(&to_close);
+	if (write(fd, line, (size_t)length) < 0)
+		length = 0; /* who closed it does not want to hear it */
+	if (to_close >= 0)
+		close(to_close);
 }
 
 /* Whether `format` is said for the first time in this process. */

@@ -655,6 +655,7 @@ static void *help(void *unused)
 	tacho_writer.is_inside = 1;
 	__atomic_store_n(&helper.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	tacho_thread_begins();
+	tacho_own_files();
 	while (tacho_is_alive()) {
 		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
 		let_forks_go_first();

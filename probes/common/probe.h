@@ -179,6 +179,10 @@ TACHO_EXPORT const char *tacho_python_hook(void);
 TACHO_EXPORT void tacho_thread_begins(void);
 TACHO_EXPORT void tacho_thread_ends(void);
 
+/* From now on this thread, one of tacho's, has descriptors of its own, and at first none: those of the job are not seen by it, nor
+ * its own by the job. False, with all as before: Linux before 5.9, or it is not allowed. */
+TACHO_EXPORT bool tacho_own_files(void);
+
 /* What one event of `event_kind` costs the job, in picoseconds, as measured in this process. */
 TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds);
 /* The same of the kernels of one class, for a probe that is not the only one to record kernels. */

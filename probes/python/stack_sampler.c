@@ -14,13 +14,6 @@
 #include "common/probe.h"
 #include "python/python_stack.h"
 
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE (1u << 1) /* Linux 5.9 */
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
 #define SECOND_NS	    UINT64_C(1000000000)
 #define FIRST_SAMPLE_NS	    (SECOND_NS / 10) /* a process that is over by then leaves no trace */
 #define WHOLE_STACK_NS	    SECOND_NS	     /* so often a stack is written in whole */
@@ -401,7 +394,7 @@ static void sample_all_of(struct sampler *sampler)
 		return;
 	}
 	/* A descriptor that the job does not see cannot be in its way: (2). */
-	sampler->has_own_files = syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+	sampler->has_own_files = tacho_own_files();
 	if (sampler->has_own_files && sampler->python.memory.file >= 0)
 		own_memory_open(&sampler->python.memory);
 	sampler->class_id = tacho_class(TRACE_KIND_STACK, "python", strlen("python"));

@@ -132,6 +132,12 @@ runs ./guest_job close
 recorded "" -o close.tacho -- ./guest_job close
 holds close.tacho ' more:' 10000
 
+name="closes what it finds"
+runs ./guest_job closing own
+recorded "" -o closing.tacho -- ./guest_job closing own
+holds closing.tacho ' closing:' 100000
+"$TACHO" info --json closing.tacho | grep -q '"score":100' || wrong "trust: $("$TACHO" info closing.tacho)"
+
 name="no descriptor left" # whether a file must be opened after that is a matter of time
 soft_limit=$(ulimit -S -n)
 ulimit -S -n 64
