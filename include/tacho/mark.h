@@ -65,22 +65,23 @@ typedef struct {
 	void *slice;
 } tacho_mark_range;
 
-/* NULL: nobody records. Who was not there at the first call is looked for once in 1024. */
+/* NULL: nobody records. Who was not there at the first call is looked for once in 1024. Until a look is over its number of calls
+ * stands, so that marks of other threads meanwhile look themselves: none of them is lost. */
 static inline const struct tacho_mark_api *tacho_mark_find(void)
 {
 	static const struct tacho_mark_api *found;
 	static uint32_t n_calls;
+	uint32_t calls = __atomic_load_n(&n_calls, __ATOMIC_ACQUIRE);
 	const struct tacho_mark_api *api = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
-	uint32_t calls;
 
 	if (__builtin_expect(api != 0, 0))
 		return api;
-	calls = __atomic_load_n(&n_calls, __ATOMIC_RELAXED);
-	__atomic_store_n(&n_calls, calls + 1, __ATOMIC_RELAXED); /* one may be missed */
-	if (__builtin_expect(calls % 1024 != 0, 1))
-		return 0;
-	api = (const struct tacho_mark_api *)dlsym((void *)0, TACHO_MARK_API_SYMBOL);
-	__atomic_store_n(&found, api, __ATOMIC_RELEASE);
+	if (__builtin_expect(calls % 1024 == 0, 0)) {
+		api = (const struct tacho_mark_api *)dlsym((void *)0, TACHO_MARK_API_SYMBOL);
+		if (api)
+			__atomic_store_n(&found, api, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&n_calls, calls + 1, __ATOMIC_RELEASE); /* one may be missed */
 	return api;
 }
 

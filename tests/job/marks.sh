@@ -56,6 +56,37 @@ for job in c_job cxx_job clang_job; do
 	expect "open" "$(rows $job.tacho "select s.name from slice s join args a on a.arg_set_id = s.arg_set_id where a.key = 'open'")" "left open in child"
 done
 
+# the first marks of a program may come from many threads at once
+cat >first_job.c <<'END'
+#include <tacho/mark.h>
+#include <pthread.h>
+static int is_on;
+static void *mark(void *unused)
+{
+	while (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+		;
+	for (int i = 0; i < 8; i++) {
+		TACHO_MARK_SCOPE("first");
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[16];
+	for (int i = 0; i < 16; i++)
+		if (pthread_create(&threads[i], NULL, mark, NULL) != 0)
+			return 1;
+	__atomic_store_n(&is_on, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 16; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+job=first_job
+${CC:-cc} -std=c11 $strict first_job.c -o first_job || exit 1
+"$TACHO" record -q --probes alloc -o first.tacho -- sh -c 'for i in $(seq 100); do ./first_job; done' || exit 1
+expect "first" "$(rows first.tacho "select count(*) from slice where name = 'first'")" 12800
+
 job=marks.py
 export PYTHONPATH=$TACHO_SOURCE_DIR/python/package
 /usr/bin/python3 "$TACHO_SOURCE_DIR/tests/job/marks.py" >plain.out 2>plain.err || { cat plain.err; exit 1; }

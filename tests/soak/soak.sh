@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# soak.sh [SECONDS]: all probes together for so long (600): 64 threads, forks, signals, dlopen and dlclose, TCP, PyTorch with data-loader
-# workers, and programs that tell by ITT and NVTX. Fails if a record is lost, a process hangs, or the run has other numbers
-# than the programs counted. TACHO, TACHO_SOURCE_DIR and TACHO_BUILD_DIR as the tests have them; PYTHON: one with PyTorch.
+# soak.sh [SECONDS]: all probes that have something here to record, together for so long (600): 64 threads, forks, signals, dlopen and
+# dlclose, TCP, the heap, PyTorch with data-loader workers, programs of OpenCL, gRPC and MPI, of BLAS, ITT and NVTX, and the kernel's events
+# where it may be asked. Fails if a record is lost, a process hangs, or the run has other numbers than the programs counted.
+# TACHO, TACHO_SOURCE_DIR and TACHO_BUILD_DIR as the tests have them; PYTHON: one with PyTorch.
 set -u
 seconds=${1:-600}
 source_dir=${TACHO_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -9,11 +10,20 @@ build_dir=${TACHO_BUILD_DIR:-$source_dir/build/default}
 export TACHO=${TACHO:-$build_dir/bin/tacho}
 python=${PYTHON:-/usr/bin/python3}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tacho-soak-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+[ "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 wrong() { echo "$*"; failed=1; }
 cc -O2 -D_GNU_SOURCE -I"$source_dir/include" "$source_dir/tests/soak/soak_job.c" -o soak_job -lpthread -ldl || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+if command -v mpicc.openmpi >/dev/null && [ -e "$build_dir/lib/tacho/libtacho_mpi_openmpi.so" ]; then
+	mpicc.openmpi -O1 -w "$source_dir/tests/job/mpi_job.c" -o mpi_job || exit 1
+fi
+# it fails where there is no device
+[ -x "$build_dir/tests/opencl_calls" ] && "$build_dir/tests/opencl_calls" profiled >/dev/null 2>&1 && cp "$build_dir/tests/opencl_calls" .
+probes=all,malloc
+[ "$("$build_dir/lib/tacho/tacho-kernel" --check 2>/dev/null)" != events ] || probes+=,kernel
+echo "probes $probes"
 blas=$(ldconfig -p | sed -n 's/^\t\(libblas.so.3\) .*/\1/p' | head -1)
 cat >all.sh <<'END'
 export OMP_NUM_THREADS=1
@@ -25,15 +35,17 @@ if "$2" -c "import torch" 2>/dev/null; then
 fi
 end=$((SECONDS + $1))
 while [ $SECONDS -lt $end ]; do
-	for program in itt_calls nvtx_calls blas_calls; do
-		[ -x "$5/tests/$program" ] && "$5/tests/$program" >/dev/null 2>&1
+	for program in itt_calls nvtx_calls blas_calls grpc_core; do
+		[ -x "$5/tests/$program" ] && "$5/tests/$program" >/dev/null 2>&1 && echo $program >>ran
 	done
+	[ -x opencl_calls ] && ./opencl_calls profiled >/dev/null 2>&1 && echo opencl_calls >>ran
+	[ -x mpi_job ] && mpirun.openmpi -n 4 ./mpi_job ring >/dev/null 2>&1 </dev/null && echo mpi_job >>ran
 	sleep 1
 done
 wait $jobs
 END
 # what waits for a lock for ever is ended by the limit
-timeout $((seconds + 300)) "$TACHO" record -q -o run -- bash all.sh "$seconds" "$python" "$blas" "$source_dir" "$build_dir" >said 2>&1
+timeout $((seconds + 300)) "$TACHO" record -q --probes "$probes" -o run -- bash all.sh "$seconds" "$python" "$blas" "$source_dir" "$build_dir" >said 2>&1
 code=$?
 [ $code = 0 ] || wrong "exit $code (124: something hangs): $(tail -3 said)"
 cat job.err job.out torch.out 2>/dev/null
@@ -50,6 +62,15 @@ if [ -s torch.out ]; then
 	[ "$(number "select count(*) from slice where name = 'aten::special_erfcx'")" = "$operations" ] ||
 		wrong "operations: $(number "select count(*) from slice where name = 'aten::special_erfcx'"), the program counted $operations"
 fi
+# what each run of a program has in it: that of their own tests
+times() { grep -cx "$1" ran 2>/dev/null; }
+each() { # each PROGRAM N SQL
+	[ "$(number "$3")" = $(($(times "$1") * $2)) ] || wrong "$1, $(times "$1") times: $(number "$3"), not $2 each"
+}
+sort ran | uniq -c
+each grpc_core 4 "select count(*) from flow join slice s on s.id = slice_out where s.name = '/core/Short' and flow.category = 'request'"
+each opencl_calls 200 "select count(*) from slice s join gpu_track t on t.id = s.track_id where s.category in ('kernel', 'memcpy')"
+each mpi_job 16 "select count(*) from collective where ranks = 2 and bytes in (8, 16, 24, 32)"
 "$TACHO" info run --json >info.json || wrong "the run cannot be read"
 python3 - <<'END' || failed=1
 import json
