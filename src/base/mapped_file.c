@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096
+#define PAGE_BYTES	 4096
+#define MAX_MAPPINGS	 65530 /* Linux's DEFAULT_MAX_MAP_COUNT, where it does not say */
+#define LARGE_FILE_BYTES (64u * 1024u)
 
 /* What the signal handler looks through. Regions are never freed, only used again. */
 struct mapped_region {
@@ -83,6 +85,33 @@ static void give_back_region(struct mapped_region *region)
 	region->next_free = free_regions;
 	free_regions = region;
 	pthread_mutex_unlock(&regions_lock);
+}
+
+/* --- how many may be mapped: (3) ------------------------------------------------------------ */
+
+static guint n_mapped;	   /* atomic */
+static guint max_mappings; /* of the process, for whatever */
+
+static void find_max_mappings(void)
+{
+	g_autofree gchar *text = NULL;
+	guint64 n = 0;
+
+	if (g_file_get_contents("/proc/sys/vm/max_map_count", &text, NULL, NULL))
+		n = g_ascii_strtoull(text, NULL, 10);
+	max_mappings = n > 0 && n < G_MAXUINT ? (guint)n : MAX_MAPPINGS;
+}
+
+/* A quarter of all for files of any size, three for large ones; the rest is for memory. */
+static gboolean is_to_be_mapped(gsize size)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	guint quarter;
+
+	pthread_once(&once, find_max_mappings);
+	quarter = max_mappings / 4;
+	return __atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <
+	       (size > LARGE_FILE_BYTES ? 3 * quarter : quarter);
 }
 
 /* --- opening -------------------------------------------------------------------------------- */
@@ -172,6 +201,7 @@ static gboolean map_whole(struct mapped_file *file, int fd, gsize size)
 	file->bytes = bytes;
 	file->size_bytes = size;
 	file->region = region;
+	__atomic_add_fetch(&n_mapped, 1, __ATOMIC_RELAXED);
 	return TRUE;
 }
 
@@ -185,7 +215,7 @@ static gboolean open_file(struct mapped_file *file, const gchar *path, gboolean 
 	if (fd < 0)
 		return FALSE;
 	*file = (struct mapped_file){ 0 };
-	is_done = size == 0 || (may_map && map_whole(file, fd, size)) ||
+	is_done = size == 0 || (may_map && is_to_be_mapped(size) && map_whole(file, fd, size)) ||
 		  copy_whole(file, fd, size, path, error);
 	close(fd);
 	return is_done;
@@ -226,6 +256,7 @@ void mapped_file_close(struct mapped_file *file)
 	if (file->region) {
 		give_back_region(file->region);
 		munmap((void *)file->bytes, file->size_bytes);
+		__atomic_sub_fetch(&n_mapped, 1, __ATOMIC_RELAXED);
 	} else {
 		g_free((void *)file->bytes);
 	}

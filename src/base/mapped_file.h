@@ -1,13 +1,14 @@
 /* mapped_file: the bytes of a file, mapped, that may be written, grow or shrink meanwhile.
  *
  * Mapping costs no memory of our own, so that a run larger than the machine can be read. Its price
- * is SIGBUS where a file has shrunk since; docs/decisions/mapped-reading.md weighs it.
+ * is SIGBUS where a file has shrunk since; docs/decisions/0006-mapped-reading.md weighs it.
  *
  * (1) A byte below size_bytes can be read at any time. Where the file no longer reaches, it is 0: a
  *     handler for SIGBUS puts zeros in the place of what is gone, in our mappings only; a SIGBUS
  *     elsewhere goes to whoever handled it before.
  * (2) Bytes may change between two reads: check what you have read, not what you will read again.
- * (3) Once the process may have no more mappings, files are copied into memory instead. */
+ * (3) A process may have so many mappings (vm.max_map_count, 65,530 usually), and needs some for its memory, too: where many files are
+ *     mapped, small ones are copied into memory instead, and where nearly as many as may be, all. */
 #ifndef TACHO_MAPPED_FILE_H
 #define TACHO_MAPPED_FILE_H
 

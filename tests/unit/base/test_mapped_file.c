@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,28 @@ static void test_copy(void)
 }
 
 /* A fifo without a writer would hold a reader for ever. */
+/* More files than a process may have mappings: they can all be read, and there are mappings left for other things. */
+static void test_many(void)
+{
+	enum { N_FILES = 70000 };
+	gchar *path = make_file(0);
+	struct mapped_file *files = g_new0(struct mapped_file, N_FILES);
+	void *other;
+
+	g_assert_true(g_file_set_contents(path, "sixteen bytes ..", 16, NULL));
+	for (guint i = 0; i < N_FILES; i++)
+		g_assert_true(mapped_file_open(&files[i], path, NULL));
+	other = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	g_assert_true(other != MAP_FAILED);
+	munmap(other, PAGE_BYTES);
+	for (guint i = 0; i < N_FILES; i++) {
+		g_assert_cmpmem(files[i].bytes, files[i].size_bytes, "sixteen bytes ..", 16);
+		mapped_file_close(&files[i]);
+	}
+	g_free(files);
+	remove_file(path);
+}
+
 static void test_no_file(void)
 {
 	g_autofree gchar *path = make_file(0);
@@ -106,6 +129,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/mapped-file/shrinking", test_shrinking);
 	g_test_add_func("/mapped-file/copy", test_copy);
+	g_test_add_func("/mapped-file/many", test_many);
 	g_test_add_func("/mapped-file/no-file", test_no_file);
 	g_test_add_func("/mapped-file/foreign-fault", test_foreign_fault);
 	return g_test_run();
