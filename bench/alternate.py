@@ -2,7 +2,7 @@
 """What recording costs a job's step, step by step: recorded and unrecorded steps of one process in turn.
 
     alternate.py [--build BUILD_DIR] [--model cnn] [--probes all] [--steps 400] [--processes 1]
-                 [--keep-memory] [--null] [--json]
+                 [--ranks 1] [--keep-memory] [--null] [--json]
 
 Whole runs of a job differ by more than recording costs, most of all on a virtual machine. So here one
 recorded process trains, and its steps take turns, in threes whose order is drawn:
@@ -14,6 +14,9 @@ recorded process trains, and its steps take turns, in threes whose order is draw
 The result is the median over the threes of (step - unrecorded step) / median unrecorded step, with a
 bootstrap interval of 95 %, by the wall clock and by the CPU time of the process, its helper included.
 
+With --ranks N it is N processes of a data-parallel job (gloo, on TCP), a core each, whose steps take the
+same turns; the figures are those of rank 0, which waits for the others in each step.
+
 Processes differ, too, by where their memory lies. With --processes N the result is the mean of the N
 processes' medians, and its interval is of the processes drawn anew. Two more options tell what is at
 work: --null, where all steps are unrecorded, says what the method finds where there is nothing;
@@ -24,6 +27,7 @@ import argparse
 import json
 import os
 import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -42,6 +46,7 @@ def parse_arguments():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--probes", default="all")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--keep-memory", action="store_true")
     parser.add_argument("--null", action="store_true", help="all steps unrecorded")
     parser.add_argument("--python", default="/usr/bin/python3")
@@ -96,6 +101,10 @@ def train_by_turns(arguments):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
     samples = torch.randn(arguments.batch, *model.sample_shape)
     labels = torch.randint(0, ddp_train.N_CLASSES, (arguments.batch,))
+    rank = int(os.environ.get("RANK", "0"))
+    if arguments.ranks > 1:
+        torch.distributed.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(model)
 
     def step():
         begin = time.perf_counter(), time.process_time()
@@ -107,7 +116,7 @@ def train_by_turns(arguments):
     for _ in range(WARM_UP_STEPS):
         step()
     switch = Switch()
-    rng = random.Random()
+    rng = random.Random(os.environ.get("ALTERNATE_SEED"))
     turns = []
     for _ in range(arguments.steps // len(ARMS)):
         times = {}
@@ -116,11 +125,33 @@ def train_by_turns(arguments):
             times[arm] = step()
         turns.append(times)
     switch.set("recorded")
-    with open(os.environ["ALTERNATE_OUT"], "w") as out:
-        json.dump(turns, out)
+    if rank == 0:
+        with open(os.environ["ALTERNATE_OUT"], "w") as out:
+            json.dump(turns, out)
 
 
 # --- around it ----------------------------------------------------------------------------------
+
+
+# As many ranks as $0 says, each on a core of its own where there are enough.
+START_RANKS = """
+n=$(nproc)
+i=0
+while [ $i -lt $0 ]; do
+	RANK=$i LOCAL_RANK=$i taskset -c $((i % n)) "$@" &
+	pids="$pids $!"
+	i=$((i + 1))
+done
+for pid in $pids; do
+	wait $pid || exit 1
+done
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def run_job(arguments, folder):
@@ -128,11 +159,15 @@ def run_job(arguments, folder):
     tacho = os.path.join(arguments.build, "bin", "tacho")
     environment = dict(os.environ, ALTERNATE_OUT=os.path.join(folder, "turns.json"))
     inside = [arguments.python, os.path.abspath(__file__), "--inside", "--model", arguments.model,
-              "--batch", str(arguments.batch), "--steps", str(arguments.steps)]
+              "--batch", str(arguments.batch), "--steps", str(arguments.steps), "--ranks", str(arguments.ranks)]
     if arguments.null:
         inside.append("--null")
     if arguments.keep_memory:
         environment.update(MALLOC_MMAP_THRESHOLD_=str(2**30), MALLOC_TRIM_THRESHOLD_=str(2**32))
+    if arguments.ranks > 1:
+        inside = ["sh", "-c", START_RANKS, str(arguments.ranks)] + inside
+        environment.update(WORLD_SIZE=str(arguments.ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()),
+                           GLOO_SOCKET_IFNAME="lo", ALTERNATE_SEED=str(random.random()))
     subprocess.run([tacho, "record", "-q", "--force", "--probes", arguments.probes, "-o", run, "--"]
                    + inside, env=environment, check=True)
     info = json.loads(subprocess.run([tacho, "info", run, "--json"], check=True,

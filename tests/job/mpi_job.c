@@ -235,15 +235,15 @@ static void errors(void)
 static void paced(void)
 {
 	double out[1024] = { 0 }, in[1024];
-	double begin_s = paced_now_s();
+	static struct paced rounds;
 
-	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+	while (paced_goes_on(&rounds)) {
 		paced_work();
 		MPI_Sendrecv(out, 1024, MPI_DOUBLE, rank ^ 1, 0, in, 1024, MPI_DOUBLE, rank ^ 1, 0,
 			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	if (rank == 0)
-		paced_tell(begin_s, PACED_ROUNDS);
+		paced_tell(&rounds);
 }
 
 int main(int argc, char **argv)

@@ -82,16 +82,16 @@ static int paced(void)
 {
 	struct itt_domain *domain = domain_create ? domain_create("paced") : NULL;
 	struct itt_string *name = domain ? string_handle_create("round") : NULL;
-	double begin_s = paced_now_s();
+	static struct paced rounds;
 
-	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+	while (paced_goes_on(&rounds)) {
 		if (domain)
 			task_begin(domain, no_id, no_id, name);
 		paced_work();
 		if (domain)
 			task_end(domain);
 	}
-	paced_tell(begin_s, PACED_ROUNDS);
+	paced_tell(&rounds);
 	return 0;
 }
 

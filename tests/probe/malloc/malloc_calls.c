@@ -167,14 +167,14 @@ static int bench(unsigned long rounds)
 /* A block of 16 KiB in each round. */
 static int paced(void)
 {
-	double begin_s = paced_now_s();
+	static struct paced rounds;
 
-	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+	while (paced_goes_on(&rounds)) {
 		kept = malloc(16384);
 		paced_work();
 		free(kept);
 	}
-	paced_tell(begin_s, PACED_ROUNDS);
+	paced_tell(&rounds);
 	return 0;
 }
 

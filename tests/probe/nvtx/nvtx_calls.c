@@ -152,16 +152,16 @@ static void paced(void)
 {
 	int (*push)(const char *) = (int (*)(const char *))core[NVTX_RANGE_PUSH_A];
 	int (*pop)(void) = (int (*)(void))core[NVTX_RANGE_POP];
-	double begin_s = paced_now_s();
+	static struct paced rounds;
 
-	for (unsigned int i = 0; i < PACED_ROUNDS; i++) {
+	while (paced_goes_on(&rounds)) {
 		if (push)
 			push("round");
 		paced_work();
 		if (pop)
 			pop();
 	}
-	paced_tell(begin_s, PACED_ROUNDS);
+	paced_tell(&rounds);
 }
 
 int main(int argc, char **argv)

@@ -385,16 +385,13 @@ static int paced(void)
 	cl_command_queue queue = make_queue(0);
 	cl_kernel kernel = make_scale(make_buffer());
 	const size_t global = N_ITEMS;
-	const unsigned int n_rounds = PACED_ROUNDS / 10;
-	double begin_s = 0;
+	static struct paced rounds;
 
-	for (unsigned int i = 0; i < n_rounds + 100; i++) {
-		if (i == 100) /* warm now */
-			begin_s = paced_now_s();
+	for (unsigned int i = 0; i < 100 /* warm then */ || paced_goes_on(&rounds); i++) {
 		clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
 		clFinish(queue);
 	}
-	paced_tell(begin_s, n_rounds);
+	paced_tell(&rounds);
 	return 0;
 }
 

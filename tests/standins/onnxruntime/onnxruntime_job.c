@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/paced.h"
+
 #define N_THREADS 8
 #define N_RUNS	  200
 #define N_FLOATS  6
@@ -295,32 +297,21 @@ static void patient(void)
 	}
 }
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* For measurements: runs a second, of a session that runs all the time. */
+/* For measurements: a run in each round, of a session that runs all the time. */
 static void speed(void)
 {
 	void *session = new_session(model, NULL), *input;
 	float data[N_FLOATS] = { 1, 2, 3, 4, 5, 6 };
-	double begin_s;
+	static struct paced rounds;
 
 	input = new_tensor(data, 2);
-	for (int round = 0; round < 2; round++) {
-		begin_s = now_s();
-		for (int i = 0; i < 20000; i++) {
-			void *output = NULL;
+	for (unsigned int i = 0; i < PACED_ROUNDS /* warm then */ || paced_goes_on(&rounds); i++) {
+		void *output = NULL;
 
-			run(session, "x", input, &output);
-			RELEASE(RELEASE_VALUE, output);
-		}
+		run(session, "x", input, &output);
+		RELEASE(RELEASE_VALUE, output);
 	}
-	printf("%.1f ns a run\n", (now_s() - begin_s) * 1e9 / 20000);
+	paced_tell(&rounds);
 	RELEASE(RELEASE_VALUE, input);
 	end_session(session);
 }
