@@ -11,6 +11,7 @@
 
 #include "analyze/absence.h"
 #include "analyze/device_work.h"
+#include "analyze/group_exchange.h"
 #include "analyze/kernel_work.h"
 #include "analyze/outside_steps.h"
 #include "analyze/table_cells.h"
@@ -21,7 +22,6 @@
 #include "base/time_units.h"
 #include "trace/mark_kind.h"
 #include "trace/run_share.h"
-#include "trace/string_table.h"
 
 struct kernel_group {
 	guint32 name;
@@ -183,27 +183,34 @@ static void count_track(const struct selection *selection, GHashTable *groups,
 
 /* --- groups of several processes ---------------------------------------------------------------- */
 
-/* A group as it is sent, before its texts and the names of its ops. */
-struct sent_group {
-	guint64 count;
-	gint64 min_ns, max_ns;
-	gdouble total_ns, flops, bytes, flops_ns, bytes_ns;
+static const struct group_field group_fields[] = {
+	GROUP_FIELD(struct kernel_group, count, GROUP_COUNT),
+	GROUP_FIELD(struct kernel_group, n_replays, GROUP_COUNT),
+	GROUP_FIELD(struct kernel_group, min_ns, GROUP_LEAST),
+	GROUP_FIELD(struct kernel_group, max_ns, GROUP_LARGEST),
+	GROUP_FIELD(struct kernel_group, total_ns, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, flops, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, bytes, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, flops_ns, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, bytes_ns, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, compared_flops, GROUP_SUM),
+	GROUP_FIELD(struct kernel_group, peak_flops, GROUP_SUM),
 };
 
-static void pack_group(GByteArray *bytes, const TachoTimeline *timeline,
-		       const struct kernel_group *group)
-{
-	struct sent_group sent = { group->count, group->min_ns, group->max_ns,	 group->total_ns,
-				   group->flops, group->bytes,	group->flops_ns, group->bytes_ns };
+static const struct group_kind group_kind = { "kernel", "kernels", group_fields,
+					      G_N_ELEMENTS(group_fields) };
 
-	pack_bytes(bytes, &sent, sizeof(sent));
-	pack_text(bytes, tacho_timeline_string(timeline, group->name));
+static void pack_kernel_group(GByteArray *bytes, const TachoTimeline *timeline,
+			      const struct kernel_group *group)
+{
+	group_pack_string(bytes, timeline, group->name);
 	pack_text(bytes, group->shape ? group->shape : "");
 	pack_text(bytes, group->dtype ? group->dtype : "");
 	pack_text(bytes, group->text ? group->text : "");
+	group_pack(bytes, timeline, &group_kind, group);
 	pack_uint32(bytes, g_hash_table_size(group->ops));
 	FOR_EACH_ENTRY(entry, group->ops) {
-		pack_text(bytes, tacho_timeline_string(timeline, GPOINTER_TO_UINT(entry.key)));
+		group_pack_string(bytes, timeline, GPOINTER_TO_UINT(entry.key));
 		pack_bytes(bytes, entry.value, sizeof(gdouble));
 	}
 }
@@ -221,11 +228,10 @@ static gboolean take_ops(struct packed_bytes *packed, const TachoTimeline *timel
 	if (!unpack_count(packed, &n, sizeof(guint32) + sizeof(gdouble)))
 		return FALSE;
 	while (n--) {
-		g_autofree gchar *name = unpack_text(packed);
 		gdouble spent_ns;
 		guint32 id;
 
-		if (!name || !string_table_find(timeline->strings, name, -1, &id) ||
+		if (!group_unpack_string(packed, timeline, &id) ||
 		    !unpack_bytes(packed, &spent_ns, sizeof(spent_ns)))
 			return FALSE;
 		*spent_on(group, id) += spent_ns;
@@ -233,42 +239,23 @@ static gboolean take_ops(struct packed_bytes *packed, const TachoTimeline *timel
 	return TRUE;
 }
 
-static gboolean take_group(struct packed_bytes *packed, const struct merge *merge)
+static gboolean take_kernel_group(guint from, struct packed_bytes *packed, gpointer merge_pointer)
 {
-	g_autofree gchar *name = NULL, *shape = NULL, *dtype = NULL, *text = NULL;
-	struct sent_group sent;
+	const struct merge *merge = merge_pointer;
+	g_autofree gchar *shape = NULL, *dtype = NULL, *text = NULL;
 	struct kernel_group *group;
-	guint32 id;
-
-	if (!unpack_bytes(packed, &sent, sizeof(sent)))
-		return FALSE;
-	name = unpack_text(packed);
-	shape = name ? unpack_text(packed) : NULL;
-	dtype = shape ? unpack_text(packed) : NULL;
-	text = dtype ? unpack_text(packed) : NULL;
-	if (!text || !string_table_find(merge->timeline->strings, name, -1, &id))
-		return FALSE;
-	group = find_group_of(merge->groups, id, shape, dtype, text);
-	group->count += sent.count;
-	group->min_ns = MIN(group->min_ns, sent.min_ns);
-	group->max_ns = MAX(group->max_ns, sent.max_ns);
-	group->total_ns += sent.total_ns;
-	group->flops += sent.flops;
-	group->bytes += sent.bytes;
-	group->flops_ns += sent.flops_ns;
-	group->bytes_ns += sent.bytes_ns;
-	return take_ops(packed, merge->timeline, group);
-}
-
-static gboolean take_groups(guint from, const guint8 *bytes, gsize n_bytes, gpointer merge)
-{
-	struct packed_bytes packed = { bytes, n_bytes };
+	guint32 name;
 
 	(void)from;
-	while (packed.n_left)
-		if (!take_group(&packed, merge))
-			return FALSE;
-	return TRUE;
+	if (!group_unpack_string(packed, merge->timeline, &name))
+		return FALSE;
+	shape = unpack_text(packed);
+	dtype = shape ? unpack_text(packed) : NULL;
+	text = dtype ? unpack_text(packed) : NULL;
+	if (!text)
+		return FALSE;
+	group = find_group_of(merge->groups, name, shape, dtype, text);
+	return group_unpack(packed, &group_kind, group) && take_ops(packed, merge->timeline, group);
 }
 
 /* Groups of all owners of ranks. */
@@ -280,20 +267,10 @@ static void share_groups(const TachoTimeline *timeline, GHashTable *groups)
 	if (!timeline->share)
 		return;
 	bytes = g_byte_array_new();
-	FOR_EACH_ENTRY(entry, groups) {
-		const struct kernel_group *group = entry.value;
-
-		if (!run_share_adds_up(timeline, group->total_ns) ||
-		    !run_share_adds_up(timeline, group->flops) ||
-		    !run_share_adds_up(timeline, group->bytes))
-			tacho_peers_fail(timeline->share->peers,
-					 "the kernel view has sums that several processes cannot "
-					 "make exactly; run it as one process, without the "
-					 "launcher");
-		pack_group(bytes, timeline, group);
-	}
+	FOR_EACH_ENTRY(entry, groups)
+		pack_kernel_group(bytes, timeline, entry.value);
 	g_hash_table_remove_all(groups);
-	run_share_exchange(timeline, "kernels", bytes, take_groups, &merge);
+	group_exchange(timeline, group_kind.what, bytes, take_kernel_group, &merge);
 }
 
 /* The op that spent most; of equals the one with the smaller name id, so that output is stable. */

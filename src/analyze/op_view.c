@@ -15,6 +15,7 @@
 #include "analyze/absence.h"
 #include "analyze/device_work.h"
 #include "analyze/graph_replay.h"
+#include "analyze/group_exchange.h"
 #include "analyze/op_cost.h"
 #include "analyze/op_devices.h"
 #include "analyze/op_facts.h"
@@ -30,7 +31,6 @@
 #include "base/time_units.h"
 #include "trace/own_time.h"
 #include "trace/run_share.h"
-#include "trace/string_table.h"
 
 struct op_group {
 	gint64 key; /* its place in the hash table */
@@ -323,90 +323,51 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 
 /* --- groups of several processes ---------------------------------------------------------------- */
 
-/* A group as it is sent, before its texts. */
-struct sent_group {
-	guint64 count;
-	gint64 min_ns, max_ns;
-	gdouble sum_ns, total_ns, self_ns;
-	gdouble metrics[TACHO_N_METRICS];
-	guint32 phase, is_unknown, is_typed, has_shape, has_devices, nothing;
+static const struct group_field group_fields[] = {
+	GROUP_FIELD(struct op_group, count, GROUP_COUNT),
+	GROUP_FIELD(struct op_group, min_ns, GROUP_LEAST),
+	GROUP_FIELD(struct op_group, max_ns, GROUP_LARGEST),
+	GROUP_FIELD(struct op_group, sum_ns, GROUP_SUM),
+	GROUP_FIELD(struct op_group, total_ns, GROUP_SUM),
+	GROUP_FIELD(struct op_group, self_ns, GROUP_SUM),
+	GROUP_FIELD(struct op_group, metrics, GROUP_SUM),
+	GROUP_FIELD(struct op_group, is_unknown, GROUP_ANY),
 };
 
-static gboolean group_adds_up(const TachoTimeline *timeline, const struct op_group *group)
+static const struct group_kind group_kind = { "op", "operations", group_fields,
+					      G_N_ELEMENTS(group_fields) };
+
+static void pack_op_group(GByteArray *bytes, const TachoTimeline *timeline,
+			  const struct op_group *group)
 {
-	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
-		if (!run_share_adds_up(timeline, group->metrics[metric]))
-			return FALSE;
-	return run_share_adds_up(timeline, group->sum_ns) &&
-	       run_share_adds_up(timeline, group->total_ns) &&
-	       run_share_adds_up(timeline, group->self_ns);
+	group_pack_string(bytes, timeline, group->name);
+	pack_uint32(bytes, group->phase);
+	pack_uint32(bytes, group->is_typed != 0);
+	pack_optional_text(bytes, group->shape);
+	group_pack(bytes, timeline, &group_kind, group);
+	pack_optional_text(bytes, group->devices);
 }
 
-static void pack_group(GByteArray *bytes, const struct op_groups *groups,
-		       const struct op_group *group)
+static gboolean take_op_group(guint from, struct packed_bytes *packed, gpointer groups_pointer)
 {
-	const TachoTimeline *timeline = groups->selection->timeline;
-	struct sent_group sent = {
-		.count = group->count,
-		.min_ns = group->min_ns,
-		.max_ns = group->max_ns,
-		.sum_ns = group->sum_ns,
-		.total_ns = group->total_ns,
-		.self_ns = group->self_ns,
-		.phase = group->phase,
-		.is_unknown = group->is_unknown,
-		.is_typed = group->is_typed,
-		.has_shape = group->shape != NULL,
-		.has_devices = group->devices != NULL,
-	};
-
-	memcpy(sent.metrics, group->metrics, sizeof(sent.metrics));
-	pack_bytes(bytes, &sent, sizeof(sent));
-	pack_text(bytes, tacho_timeline_string(timeline, group->name));
-	pack_text(bytes, group->shape ? group->shape : "");
-	pack_text(bytes, group->devices ? group->devices : "");
-}
-
-static void add_group(struct op_groups *groups, const struct sent_group *sent, guint32 name,
-		      gchar *shape, const gchar *devices)
-{
-	guint index = find_group(groups, name, shape, (OpPhase)sent->phase, sent->is_typed != 0);
-	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
-
-	group->count += sent->count;
-	group->min_ns = MIN(group->min_ns, sent->min_ns);
-	group->max_ns = MAX(group->max_ns, sent->max_ns);
-	group->sum_ns += sent->sum_ns;
-	group->total_ns += sent->total_ns;
-	group->self_ns += sent->self_ns;
-	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
-		group->metrics[metric] += sent->metrics[metric];
-	group->is_unknown |= sent->is_unknown != 0;
-	if (sent->has_devices)
-		add_devices(groups, group, g_string_chunk_insert_const(groups->texts, devices));
-}
-
-static gboolean take_groups(guint from, const guint8 *bytes, gsize n_bytes, gpointer groups)
-{
-	const TachoTimeline *timeline = ((struct op_groups *)groups)->selection->timeline;
-	struct packed_bytes packed = { bytes, n_bytes };
+	struct op_groups *groups = groups_pointer;
+	g_autofree gchar *shape = NULL, *devices = NULL;
+	guint32 name, phase, is_typed;
+	struct op_group *group;
+	guint index;
 
 	(void)from;
-	while (packed.n_left) {
-		g_autofree gchar *name = NULL, *shape = NULL, *devices = NULL;
-		struct sent_group sent;
-		guint32 id;
-
-		if (!unpack_bytes(&packed, &sent, sizeof(sent)) || sent.phase > PHASE_REPLAY)
-			return FALSE;
-		name = unpack_text(&packed);
-		shape = name ? unpack_text(&packed) : NULL;
-		devices = shape ? unpack_text(&packed) : NULL;
-		if (!devices || !string_table_find(timeline->strings, name, -1, &id))
-			return FALSE;
-		add_group(groups, &sent, id, sent.has_shape ? g_steal_pointer(&shape) : NULL,
-			  devices);
-	}
+	if (!group_unpack_string(packed, groups->selection->timeline, &name) ||
+	    !unpack_bytes(packed, &phase, sizeof(phase)) || phase > PHASE_REPLAY ||
+	    !unpack_bytes(packed, &is_typed, sizeof(is_typed)) ||
+	    !unpack_optional_text(packed, &shape))
+		return FALSE;
+	index = find_group(groups, name, g_steal_pointer(&shape), (OpPhase)phase, is_typed != 0);
+	group = &g_array_index(groups->groups, struct op_group, index);
+	if (!group_unpack(packed, &group_kind, group) || !unpack_optional_text(packed, &devices))
+		return FALSE;
+	if (devices)
+		add_devices(groups, group, g_string_chunk_insert_const(groups->texts, devices));
 	return TRUE;
 }
 
@@ -419,16 +380,11 @@ static void share_groups(struct op_groups *groups)
 	if (!timeline->share)
 		return;
 	bytes = g_byte_array_new();
-	FOR_EACH(const struct op_group, group, groups->groups) {
-		if (!group_adds_up(timeline, group))
-			tacho_peers_fail(timeline->share->peers,
-					 "the op view has sums that several processes cannot make "
-					 "exactly; run it as one process, without the launcher");
-		pack_group(bytes, groups, group);
-	}
+	FOR_EACH(const struct op_group, group, groups->groups)
+		pack_op_group(bytes, timeline, group);
 	g_array_set_size(groups->groups, 0);
 	g_hash_table_remove_all(groups->by_key);
-	run_share_exchange(timeline, "operations", bytes, take_groups, groups);
+	group_exchange(timeline, group_kind.what, bytes, take_op_group, groups);
 	run_share_sum(timeline, "calls of operations", &groups->n_ops, 1);
 }
 

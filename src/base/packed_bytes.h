@@ -25,6 +25,14 @@ static inline void pack_text(GByteArray *bytes, const gchar *text)
 	pack_bytes(bytes, text, n);
 }
 
+/* The same of a text that may be NULL, which is another one than "". */
+static inline void pack_optional_text(GByteArray *bytes, const gchar *text)
+{
+	pack_uint32(bytes, text != NULL);
+	if (text)
+		pack_text(bytes, text);
+}
+
 struct packed_bytes {
 	const guint8 *at;
 	gsize n_left;
@@ -60,6 +68,23 @@ static inline gchar *unpack_text(struct packed_bytes *packed)
 	packed->at += n;
 	packed->n_left -= n;
 	return text;
+}
+
+/* The caller's, which may be NULL. False: there is neither. */
+static inline gboolean unpack_optional_text(struct packed_bytes *packed, gchar **ret_text)
+{
+	guint32 is_there;
+	gchar *text = NULL;
+
+	if (!unpack_bytes(packed, &is_there, sizeof(is_there)))
+		return FALSE;
+	if (is_there) {
+		text = unpack_text(packed);
+		if (!text)
+			return FALSE;
+	}
+	*ret_text = text;
+	return TRUE;
 }
 
 #endif
