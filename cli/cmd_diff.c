@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "diff_order.h"
+#include "peer_processes.h"
 #include "report_head.h"
 #include "option_values.h"
 
@@ -451,7 +452,8 @@ static int answer(const struct diff *diff)
 
 static int compare(const struct diff *diff)
 {
-	if (!check_steps(diff) || !can_answer(diff) || !make_tables(diff))
+	if (!check_steps(diff) || !can_answer(diff) || !make_tables(diff) ||
+	    !peer_processes_agree())
 		return CLI_BAD;
 	if (diff->options->is_json)
 		print_json(diff);
@@ -529,6 +531,8 @@ int cmd_diff(int argc, char **argv)
 	};
 	int status = CLI_BAD;
 
+	if (!peer_processes_begin("diff", argc, argv))
+		return CLI_BAD;
 	if (cli_parse("diff", usage, description, entries, &argc, &argv))
 		status = diff_with(&options, argc, argv);
 	g_strfreev(options.views);
@@ -536,5 +540,5 @@ int cmd_diff(int argc, char **argv)
 	g_free(options.name);
 	g_free(options.steps);
 	g_free(options.sort);
-	return status;
+	return peer_processes_end("diff", status);
 }

@@ -7,6 +7,7 @@
 #include <tacho/run_order.h>
 
 #include "cli.h"
+#include "peer_processes.h"
 
 static TachoRunOrder *open_order(const struct diff_order *options, gchar *path)
 {
@@ -104,6 +105,8 @@ static int compare(const struct diff_order *options, const GPtrArray *orders)
 			status = CLI_NO;
 		tacho_table_limit(table, (guint)options->limit);
 	}
+	if (!peer_processes_agree())
+		return CLI_BAD;
 	if (options->is_json)
 		tacho_run_order_print_json(base, (const TachoRunOrder *const *)orders->pdata + 1,
 					   (const TachoTable *const *)tables->pdata, tables->len,

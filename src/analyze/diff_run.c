@@ -2,15 +2,16 @@
  *
  * The values that are compared are those of steps. Ranks wait for each other in every step, so that
  * theirs are not independent of each other: a step is one value, the mean over its ranks.
- * (1) A cell is what a name has in a step, over all ranks; there is one only where there is something,
- *     so that there are never more cells than slices, whatever numbers the steps have.
+ * (1) What a name has in a step, over all ranks, is a cell (diff_cells.h).
  * (2) A slice counts in the step in which it begins; a run without steps is a single step.
- * (3) Names are filtered last: an operation left out still takes its time from the one around it. */
+ * (3) Names are filtered last: an operation left out still takes its time from the one around it.
+ * (4) Of several processes each sums up its own ranks (trace/run_share.h), and the cells are exchanged; collectives all have. */
 #include <tacho/correlate.h>
 
 #include <string.h>
 
 #include "analyze/device_work.h"
+#include "analyze/diff_cells.h"
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
 #include "base/for_each.h"
@@ -18,27 +19,9 @@
 #include "base/partition_point.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
+#include "trace/run_share.h"
 
 G_DEFINE_QUARK(tacho - diff - error - quark, tacho_diff_error)
-
-struct cell {
-	guint32 row, step; /* places in `rows` and `numbers` */
-	gdouble ns;
-	gint64 count;
-};
-
-struct row {
-	guint32 name;	/* string id */
-	guint32 latest; /* its cell used last: slices of a step come together; TACHO_NONE */
-};
-
-/* What is known of one view while the slices are gone through. */
-struct sums {
-	GArray *rows;	     /* struct row */
-	GArray *cells;	     /* struct cell */
-	GHashTable *by_name; /* string id -> place in rows, plus 1 */
-	GHashTable *by_cell; /* gint64 row << 32 | step -> place in cells, plus 1 */
-};
 
 struct collector {
 	struct selection selection;
@@ -48,74 +31,8 @@ struct collector {
 	guint32 *n_ranks;    /* that have the step, by place */
 	guint32 n_steps;     /* places: at least 1 */
 	GHashTable *counted; /* beginning of a name that ends in a number -> string id seen first */
-	struct sums sums[TACHO_N_DIFF_VIEWS];
+	struct diff_cells cells[TACHO_N_DIFF_VIEWS];
 };
-
-/* --- cells ------------------------------------------------------------------------------------ */
-
-static void sums_init(struct sums *sums)
-{
-	sums->rows = g_array_new(FALSE, FALSE, sizeof(struct row));
-	sums->cells = g_array_new(FALSE, FALSE, sizeof(struct cell));
-	sums->by_name = g_hash_table_new(NULL, NULL);
-	sums->by_cell = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-}
-
-static void sums_release(struct sums *sums)
-{
-	g_array_unref(sums->rows);
-	g_array_unref(sums->cells);
-	g_hash_table_unref(sums->by_name);
-	g_hash_table_unref(sums->by_cell);
-}
-
-static guint32 find_row(struct sums *sums, guint32 name)
-{
-	gpointer key = GUINT_TO_POINTER(name);
-	guint32 place = GPOINTER_TO_UINT(g_hash_table_lookup(sums->by_name, key));
-	struct row row = { name, TACHO_NONE };
-
-	if (place)
-		return place - 1;
-	g_array_append_val(sums->rows, row);
-	g_hash_table_insert(sums->by_name, key, GUINT_TO_POINTER(sums->rows->len));
-	return sums->rows->len - 1;
-}
-
-static guint32 look_up_cell(struct sums *sums, guint32 row, guint32 step)
-{
-	gint64 key = (gint64)((guint64)row << 32 | step);
-	guint32 place = GPOINTER_TO_UINT(g_hash_table_lookup(sums->by_cell, &key));
-	struct cell cell = { .row = row, .step = step };
-
-	if (place)
-		return place - 1;
-	g_array_append_val(sums->cells, cell);
-	g_hash_table_insert(sums->by_cell, g_memdup2(&key, sizeof(key)),
-			    GUINT_TO_POINTER(sums->cells->len));
-	return sums->cells->len - 1;
-}
-
-/* The place of the cell, which is made where there is none. */
-static guint32 find_cell(struct sums *sums, guint32 name, guint32 step)
-{
-	guint32 row = find_row(sums, name);
-	guint32 latest = g_array_index(sums->rows, struct row, row).latest;
-
-	if (latest == TACHO_NONE || g_array_index(sums->cells, struct cell, latest).step != step)
-		latest = look_up_cell(sums, row, step);
-	g_array_index(sums->rows, struct row, row).latest = latest;
-	return latest;
-}
-
-static void add(struct sums *sums, guint32 name, guint32 step, gdouble ns)
-{
-	guint32 place = find_cell(sums, name, step);
-	struct cell *cell = &g_array_index(sums->cells, struct cell, place);
-
-	cell->ns += ns;
-	cell->count++;
-}
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -172,13 +89,13 @@ static void collector_init(struct collector *collector, const TachoTimeline *tim
 		collector->n_ranks[0] = collector->selection.n_ranks;
 	collector->counted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
-		sums_init(&collector->sums[i]);
+		diff_cells_init(&collector->cells[i]);
 }
 
 static void collector_release(struct collector *collector)
 {
 	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
-		sums_release(&collector->sums[i]);
+		diff_cells_release(&collector->cells[i]);
 	g_hash_table_unref(collector->counted);
 	g_free(collector->steps);
 	g_free(collector->n_ranks);
@@ -235,8 +152,9 @@ static gsize counted_length(const gchar *name)
 }
 
 /* What counts up from step to step is one name: that seen first stands for all. */
-static guint32 region_name(struct collector *collector, guint32 name)
+static guint32 region_name(gpointer collector_pointer, guint32 name)
 {
+	struct collector *collector = collector_pointer;
 	const gchar *text = tacho_timeline_string(collector->selection.timeline, name);
 	gsize length = counted_length(text);
 	g_autofree gchar *prefix = NULL;
@@ -284,9 +202,10 @@ static void collect_track(struct collector *collector, const TachoTrack *track)
 		name = timeline->slices.name[slice];
 		if (view == TACHO_DIFF_region)
 			name = region_name(collector, name);
-		add(&collector->sums[view], name, step,
-		    (gdouble)(view == TACHO_DIFF_op ? own_ns[i]
-						    : timeline->slices.duration_ns[slice]));
+		diff_cells_add(&collector->cells[view], name, step,
+			       (gdouble)(view == TACHO_DIFF_op
+						 ? own_ns[i]
+						 : timeline->slices.duration_ns[slice]));
 	}
 }
 
@@ -307,8 +226,9 @@ static void collect_stream(struct collector *collector, const TachoTrack *track)
 		if (step == TACHO_NONE)
 			continue;
 		op = tacho_kernel_op(timeline, i);
-		add(&collector->sums[TACHO_DIFF_device], slices->name[op == TACHO_NONE ? i : op],
-		    step, (gdouble)slices->duration_ns[i]);
+		diff_cells_add(&collector->cells[TACHO_DIFF_device],
+			       slices->name[op == TACHO_NONE ? i : op], step,
+			       (gdouble)slices->duration_ns[i]);
 	}
 }
 
@@ -329,8 +249,8 @@ static void collect_members(struct collector *collector, const TachoCollective *
 			continue;
 		step = step_at(collector, rank_index, timeline->slices.start_ns[slice]);
 		if (step != TACHO_NONE)
-			add(&collector->sums[TACHO_DIFF_comm], collective->name, step,
-			    (gdouble)timeline->slices.duration_ns[slice]);
+			diff_cells_add(&collector->cells[TACHO_DIFF_comm], collective->name, step,
+				       (gdouble)timeline->slices.duration_ns[slice]);
 	}
 }
 
@@ -364,11 +284,11 @@ static GArray *new_rows(void)
 static GArray *make_rows(const struct collector *collector, TachoDiffView view)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
-	const struct sums *sums = &collector->sums[view];
+	const struct diff_cells *cells = &collector->cells[view];
 	GArray *rows = new_rows();
 
-	g_array_set_size(rows, sums->rows->len);
-	FOR_EACH(const struct cell, cell, sums->cells) {
+	g_array_set_size(rows, cells->rows->len);
+	FOR_EACH(const struct diff_cell, cell, cells->cells) {
 		struct diff_row *row = &g_array_index(rows, struct diff_row, cell->row);
 		gdouble n_ranks = collector->n_ranks[cell->step];
 
@@ -377,7 +297,7 @@ static GArray *make_rows(const struct collector *collector, TachoDiffView view)
 	}
 	FOR_EACH_AT(struct diff_row, row, i, rows) {
 		const gchar *name = tacho_timeline_string(
-			timeline, g_array_index(sums->rows, struct row, i).name);
+			timeline, g_array_index(cells->rows, struct diff_name, i).name);
 
 		row->name = view == TACHO_DIFF_region ? g_strndup(name, counted_length(name))
 						      : g_strdup(name);
@@ -460,17 +380,33 @@ static void measure_steps(const struct collector *collector, struct moments *ste
 
 /* --- as one ----------------------------------------------------------------------------------- */
 
+/* What is made of each rank's own slices. */
+static void share_cells(struct collector *collector)
+{
+	static const TachoDiffView views[] = { TACHO_DIFF_op, TACHO_DIFF_kernel, TACHO_DIFF_device,
+					       TACHO_DIFF_runtime, TACHO_DIFF_region };
+
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+		if (collector->views >> views[i] & 1)
+			diff_cells_share(&collector->cells[views[i]], collector->selection.timeline,
+					 collector->n_steps,
+					 views[i] == TACHO_DIFF_region ? region_name : NULL,
+					 collector);
+}
+
 static void collect(struct collector *collector)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		if (!selection_takes_track(&collector->selection, track))
+		if (!selection_takes_track(&collector->selection, track) ||
+		    !run_share_owns(timeline, track->process))
 			continue;
 		collect_track(collector, track);
 		if (collector->views >> TACHO_DIFF_device & 1)
 			collect_stream(collector, track);
 	}
+	share_cells(collector);
 	if (collector->views >> TACHO_DIFF_comm & 1)
 		collect_collectives(collector);
 }

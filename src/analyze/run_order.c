@@ -12,30 +12,21 @@
 
 #include <tacho/diff.h>
 
+#include "analyze/order_lanes.h"
 #include "analyze/outermost_op.h"
 #include "analyze/selection.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/for_each.h"
 #include "base/json_writer.h"
+#include "trace/run_share.h"
 
 #define NO_STEP G_MAXUINT32
-
-struct item {
-	const gchar *name; /* the run's */
-	guint32 step;
-};
-
-struct lane {
-	gint32 rank;
-	gchar *name;   /* "gpu 0 stream 7" */
-	GArray *items; /* struct item */
-};
 
 struct _TachoRunOrder {
 	gchar *label;
 	GStringChunk *names;
-	GPtrArray *lanes; /* struct lane */
+	GPtrArray *lanes; /* struct order_lane */
 	GHashTable *
 		steps; /* (rank, step) that were chosen, and (rank, NO_STEP) of their ranks: text */
 	gboolean has_steps;
@@ -53,15 +44,6 @@ static const TachoColumn columns[] = {
 	NAME_COLUMN("base_name", "then base"),
 	NAME_COLUMN("name", "then it"),
 };
-
-static void free_lane(gpointer data)
-{
-	struct lane *lane = data;
-
-	g_free(lane->name);
-	g_array_unref(lane->items);
-	g_free(lane);
-}
 
 void tacho_run_order_free(TachoRunOrder *order)
 {
@@ -144,14 +126,13 @@ static void add_lane(struct collector *collector, const TachoTrack *track, guint
 		     Takes takes)
 {
 	const TachoTimeline *timeline = collector->timeline;
-	struct lane *lane = g_new0(struct lane, 1);
+	struct order_lane *lane = order_lane_new();
 	guint cursor = 0;
 
 	lane->rank = tacho_timeline_rank(timeline, rank_index)->rank;
 	lane->name = lane_name(collector, track);
-	lane->items = g_array_new(FALSE, FALSE, sizeof(struct item));
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-		struct item item;
+		struct order_item item;
 
 		if (!takes(timeline, i) ||
 		    !selection_takes_time(&collector->selection, rank_index,
@@ -162,11 +143,10 @@ static void add_lane(struct collector *collector, const TachoTrack *track, guint
 		item.step = step_at(collector, cursor);
 		g_array_append_val(lane->items, item);
 	}
-	collector->order->n_items += lane->items->len;
 	if (lane->items->len)
 		g_ptr_array_add(collector->order->lanes, lane);
 	else
-		free_lane(lane);
+		order_lane_free(lane);
 }
 
 static guint64 count_ops(const struct collector *collector, const TachoTrack *track)
@@ -264,28 +244,33 @@ TachoRunOrder *tacho_run_order_new(const TachoTimeline *timeline, const TachoFil
 
 	order->label = g_strdup(label);
 	order->names = g_string_chunk_new(4096);
-	order->lanes = g_ptr_array_new_with_free_func(free_lane);
+	order->lanes = g_ptr_array_new_with_free_func(order_lane_free);
 	order->steps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	selection_init(&collector.selection, timeline, filter);
 	order->has_steps = !collector.selection.is_whole;
 	is_there = check(&collector, error);
 	note_steps(&collector);
 	for (guint32 i = 0; is_there && i < timeline->ranks->len; i++)
-		if (selection_takes_rank(&collector.selection, i))
+		if (selection_takes_rank(&collector.selection, i) &&
+		    run_share_owns_rank(timeline, i))
 			add_rank(&collector, i);
+	if (is_there)
+		order_lanes_share(order->lanes, order->names, timeline);
+	FOR_EACH_POINTER(const struct order_lane, lane, order->lanes)
+		order->n_items += lane->items->len;
 	selection_release(&collector.selection);
 	return is_there ? g_steal_pointer(&order) : NULL;
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static const struct lane *lane_at(const TachoRunOrder *order, guint i)
+static const struct order_lane *lane_at(const TachoRunOrder *order, guint i)
 {
 	return g_ptr_array_index(order->lanes, i);
 }
 
 /* Lanes that may belong together: by name, or, of those left, by rank and sort. The caller's. */
-static gchar *lane_key(const struct lane *lane, gboolean by_name)
+static gchar *lane_key(const struct order_lane *lane, gboolean by_name)
 {
 	return by_name ? g_strdup_printf("%d/%s", lane->rank, lane->name)
 		       : g_strdup_printf("%d/%d", lane->rank,
@@ -299,7 +284,7 @@ static void free_queue(gpointer queue)
 
 /* Pair what has no partner yet, in order. `is_taken` is of the lanes of `other`. */
 static void pair_by(const TachoRunOrder *base, const TachoRunOrder *other, gboolean by_name,
-		    const struct lane **partners, gboolean *is_taken)
+		    const struct order_lane **partners, gboolean *is_taken)
 {
 	g_autoptr(GHashTable) left =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_queue);
@@ -336,17 +321,17 @@ static gboolean has_step(const TachoRunOrder *order, gint32 rank, guint32 step)
 }
 
 /* The items of a lane in steps that `other` has, too: (2); all, where it lacks the rank. NULL lane: none. The caller's. */
-static GArray *common_items(const struct lane *lane, const TachoRunOrder *order,
+static GArray *common_items(const struct order_lane *lane, const TachoRunOrder *order,
 			    const TachoRunOrder *other)
 {
-	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct item));
+	GArray *items = g_array_new(FALSE, FALSE, sizeof(struct order_item));
 	gboolean by_step = lane && order->has_steps && other->has_steps &&
 			   has_step(other, lane->rank, NO_STEP);
 	guint32 step = NO_STEP;
 	gboolean is_common = TRUE;
 
 	for (guint i = 0; lane && i < lane->items->len; i++) {
-		const struct item *item = &g_array_index(lane->items, struct item, i);
+		const struct order_item *item = &g_array_index(lane->items, struct order_item, i);
 
 		if (by_step && item->step != step) {
 			step = item->step;
@@ -358,9 +343,9 @@ static GArray *common_items(const struct lane *lane, const TachoRunOrder *order,
 	return items;
 }
 
-static const struct item *item_at(const GArray *items, guint i)
+static const struct order_item *item_at(const GArray *items, guint i)
 {
-	return i < items->len ? &g_array_index(items, struct item, i) : NULL;
+	return i < items->len ? &g_array_index(items, struct order_item, i) : NULL;
 }
 
 static guint count_equal(const GArray *base, const GArray *other)
@@ -386,12 +371,12 @@ static const gchar *name_difference(const GArray *base, const GArray *other, gui
 	return n_equal == base->len ? "longer" : "order";
 }
 
-static void add_row(TachoTable *table, const struct lane *lane, const GArray *base,
+static void add_row(TachoTable *table, const struct order_lane *lane, const GArray *base,
 		    const GArray *other)
 {
 	guint n_equal = count_equal(base, other);
-	const struct item *mine = item_at(base, n_equal), *their = item_at(other, n_equal);
-	const struct item *first = mine ? mine : their;
+	const struct order_item *mine = item_at(base, n_equal), *their = item_at(other, n_equal);
+	const struct order_item *first = mine ? mine : their;
 
 	tacho_table_row(table);
 	tacho_table_integer(table, lane->rank);
@@ -410,7 +395,8 @@ static void add_row(TachoTable *table, const struct lane *lane, const GArray *ba
 
 /* One pair of lanes, if what it says is of the rows wanted now. */
 static void add_pair(TachoTable *table, const TachoRunOrder *base, const TachoRunOrder *other,
-		     const struct lane *mine, const struct lane *their, gboolean wants_same)
+		     const struct order_lane *mine, const struct order_lane *their,
+		     gboolean wants_same)
 {
 	g_autoptr(GArray) of_base = common_items(mine, base, other);
 	g_autoptr(GArray) of_other = common_items(their, other, base);
@@ -425,7 +411,8 @@ TachoTable *tacho_run_order_table(const TachoRunOrder *base, const TachoRunOrder
 {
 	TachoTable *table = tacho_table_new("order", columns, G_N_ELEMENTS(columns));
 	g_autofree gboolean *is_taken = g_new0(gboolean, other->lanes->len);
-	g_autofree const struct lane **partners = g_new0(const struct lane *, base->lanes->len);
+	g_autofree const struct order_lane **partners =
+		g_new0(const struct order_lane *, base->lanes->len);
 
 	pair_by(base, other, TRUE, partners, is_taken);
 	pair_by(base, other, FALSE, partners, is_taken); /* (3) */

@@ -5,8 +5,10 @@
 
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
+#include <tacho/diff.h>
 #include <tacho/import.h>
 #include <tacho/info.h>
+#include <tacho/run_order.h>
 
 #include "message_jobs.h"
 #include "random_job.h"
@@ -42,6 +44,45 @@ static void print_views(const TachoTimeline *timeline, const TachoFilter *filter
 	}
 }
 
+/* The run against what its rank 1 alone did; where that has no whole step, why it cannot be summed up. */
+static void print_diff(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
+{
+	TachoFilter of_rank = *filter;
+	g_autoptr(GError) error = NULL, rank_error = NULL;
+	g_autoptr(TachoDiffRun) all = NULL, one = NULL;
+	guint views = (1u << TACHO_N_DIFF_VIEWS) - 1;
+
+	of_rank.rank = 1;
+	all = tacho_diff_run_new(timeline, filter, views, "all", &error);
+	one = tacho_diff_run_new(timeline, &of_rank, views, "one", &rank_error);
+	fprintf(out, "%s\n%s\n", error ? error->message : "",
+		rank_error ? rank_error->message : "");
+	for (guint view = 0; all && one && view < TACHO_N_DIFF_VIEWS; view++) {
+		const TachoDiffRun *sides[] = { all, one };
+		g_autoptr(TachoTable) table =
+			tacho_diff_table((TachoDiffView)view, (TachoDiffSide){ &sides[0], 1 },
+					 (TachoDiffSide){ &sides[1], 1 });
+
+		tacho_table_print_json(table, out);
+	}
+}
+
+/* The order of all ranks' work against that of rank 1. */
+static void print_order(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
+{
+	TachoFilter of_rank = *filter;
+	g_autoptr(TachoRunOrder) all = NULL, one = NULL;
+	g_autoptr(TachoTable) table = NULL;
+
+	of_rank.rank = 1;
+	all = tacho_run_order_new(timeline, filter, "all", NULL);
+	one = tacho_run_order_new(timeline, &of_rank, "one", NULL);
+	if (!all || !one)
+		return;
+	table = tacho_run_order_table(all, one);
+	tacho_table_print_json(table, out);
+}
+
 /* All that is shared, as text; the caller's. */
 static gchar *print_all(const TachoTimeline *timeline)
 {
@@ -53,9 +94,13 @@ static gchar *print_all(const TachoTimeline *timeline)
 
 	tacho_info_print_json(info, out);
 	print_views(timeline, &filter, out);
+	print_diff(timeline, &filter, out);
+	print_order(timeline, &filter, out);
 	filter.by_shape = TRUE;
 	filter.is_whole = TRUE;
 	print_views(timeline, &filter, out);
+	print_diff(timeline, &filter, out);
+	print_order(timeline, &filter, out);
 	filter.rank = 1;
 	print_views(timeline, &filter, out);
 	fclose(out);
