@@ -6,15 +6,18 @@
 #include <tacho/analyze.h>
 
 #include "analyze/scope_places.h"
+#include "trace/run_share.h"
 
 static gboolean has_functions(const TachoTimeline *timeline)
 {
-	for (guint32 i = 0; i < timeline->slices.n; i++)
-		if (timeline->slices.kind[i] == TACHO_SLICE_FUNCTION ||
-		    (timeline->slices.kind[i] == TACHO_SLICE_OP &&
-		     tacho_slice_maker(timeline, i, 0)))
-			return TRUE;
-	return FALSE;
+	guint64 n_owners = 0; /* that have some */
+
+	for (guint32 i = 0; i < timeline->slices.n && !n_owners; i++)
+		n_owners = timeline->slices.kind[i] == TACHO_SLICE_FUNCTION ||
+			   (timeline->slices.kind[i] == TACHO_SLICE_OP &&
+			    tacho_slice_maker(timeline, i, 0));
+	run_share_sum(timeline, "functions", &n_owners, 1);
+	return n_owners > 0;
 }
 
 TachoTable *tacho_view_code(const TachoTimeline *timeline, const TachoFilter *filter)

@@ -20,6 +20,11 @@
 #include <math.h>
 #include <string.h>
 
+static void add_root(struct profile_tree *tree)
+{
+	profile_tree_add(tree, "", "(all)", NULL);
+}
+
 void profile_tree_init(struct profile_tree *tree, const TachoProfileOptions *options,
 		       const struct selection *selection)
 {
@@ -33,10 +38,10 @@ void profile_tree_init(struct profile_tree *tree, const TachoProfileOptions *opt
 				       .strings = g_string_chunk_new(4096),
 				       .rows = g_array_new(FALSE, FALSE, sizeof(guint32)) };
 	tree->n_present_bits = n_steps ? n_steps : MAX(selection->timeline->ranks->len, 1u);
-	profile_tree_add(tree, "", "(all)", NULL);
+	add_root(tree);
 }
 
-void profile_tree_release(struct profile_tree *tree)
+static void remove_nodes(struct profile_tree *tree)
 {
 	FOR_EACH(struct profile_node, node, tree->nodes) {
 		g_free(node->shapes);
@@ -45,6 +50,18 @@ void profile_tree_release(struct profile_tree *tree)
 		g_free(node->present);
 		g_clear_pointer(&node->inputs, g_array_unref);
 	}
+	g_array_set_size(tree->nodes, 0);
+}
+
+void profile_tree_clear(struct profile_tree *tree)
+{
+	remove_nodes(tree);
+	add_root(tree);
+}
+
+void profile_tree_release(struct profile_tree *tree)
+{
+	remove_nodes(tree);
 	g_array_unref(tree->nodes);
 	g_array_unref(tree->rows);
 	g_string_chunk_free(tree->strings);

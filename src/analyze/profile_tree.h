@@ -53,6 +53,8 @@ struct profile_tree {
 void profile_tree_init(struct profile_tree *tree, const TachoProfileOptions *options,
 		       const struct selection *selection);
 void profile_tree_release(struct profile_tree *tree);
+/* Leave nothing but a new root in it. */
+void profile_tree_clear(struct profile_tree *tree);
 
 /* A node; strings are copied. */
 guint32 profile_tree_add(struct profile_tree *tree, const gchar *name, const gchar *label,

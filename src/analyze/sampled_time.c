@@ -11,6 +11,7 @@
 
 #include "base/for_each.h"
 #include "trace/data_loading.h"
+#include "trace/run_share.h"
 #include "trace/slice_columns.h"
 
 struct sampled_walk {
@@ -155,7 +156,9 @@ void visit_sampled(const struct selection *selection, SampledVisit visit, gpoint
 					     .visit = visit,
 					     .data = data };
 
-		if (track->kind != TACHO_TRACK_SAMPLED || !selection_takes_track(selection, track))
+		if (track->kind != TACHO_TRACK_SAMPLED ||
+		    !selection_takes_track(selection, track) ||
+		    !run_share_owns(timeline, track->process))
 			continue;
 		walk.step = selection->first_of_rank[process->rank_index];
 		init_moments(&walk, track);

@@ -25,9 +25,11 @@
 
 #include "analyze/op_cost.h"
 #include "analyze/op_flops.h"
+#include "analyze/places_exchange.h"
 #include "analyze/sampled_time.h"
 #include "base/for_each.h"
 #include "trace/region_kind.h"
+#include "trace/run_share.h"
 
 #define BACKWARD "[backward]"
 #define REPLAY	 "[replay]"
@@ -46,7 +48,15 @@ static guint label_number(struct scope_places *places, const gchar *label)
 	return number;
 }
 
-static guint32 child_node(struct scope_places *places, guint32 parent, const gchar *label)
+/* Of the newest node. */
+static void note_stage(struct scope_places *places)
+{
+	guint8 stage = (guint8)places->stage;
+
+	g_byte_array_append(places->stages, &stage, 1);
+}
+
+guint32 scope_places_child(struct scope_places *places, guint32 parent, const gchar *label)
 {
 	gint64 key = (gint64)parent << 32 | label_number(places, label);
 	gpointer found = g_hash_table_lookup(places->children, &key);
@@ -60,6 +70,7 @@ static guint32 child_node(struct scope_places *places, guint32 parent, const gch
 	node = profile_tree_add(places->tree, name, label, NULL);
 	profile_node_at(places->tree, node)->above = parent;
 	profile_tree_link(places->tree, parent, node);
+	note_stage(places);
 	g_hash_table_insert(places->children, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(node));
 	return node;
 }
@@ -72,7 +83,7 @@ static guint32 descend(struct scope_places *places, guint32 node, const gchar *p
 
 	for (guint i = 0; parts[i]; i++)
 		if (*parts[i])
-			node = child_node(places, node, parts[i]);
+			node = scope_places_child(places, node, parts[i]);
 	return node;
 }
 
@@ -155,7 +166,7 @@ static guint32 backward_parent(struct scope_places *places, guint32 slice)
 		places->forward, GUINT_TO_POINTER(autograd_node(places, slice))));
 	guint32 container = forward ? container_node(places, forward - 1) : 0;
 
-	return container == PENDING ? PENDING : child_node(places, container, BACKWARD);
+	return container == PENDING ? PENDING : scope_places_child(places, container, BACKWARD);
 }
 
 static gboolean has_forward(const struct scope_places *places, guint32 slice)
@@ -181,8 +192,9 @@ static guint32 maker_place(struct scope_places *places, guint32 slice)
 	guint32 node = 0, function;
 
 	for (guint32 i = 0; (function = tacho_slice_maker(timeline, slice, i)); i++)
-		node = child_node(places, node, tacho_timeline_string(timeline, function));
-	return node ? child_node(places, node, tacho_slice_name(timeline, slice)) : TACHO_NONE;
+		node = scope_places_child(places, node, tacho_timeline_string(timeline, function));
+	return node ? scope_places_child(places, node, tacho_slice_name(timeline, slice))
+		    : TACHO_NONE;
 }
 
 /* Operations of a function stand side by side, whichever calls which. `parent` is the place around. */
@@ -193,7 +205,8 @@ static guint32 function_place(struct scope_places *places, guint32 slice, OpPhas
 	guint32 around = slices->parent[slice], made;
 
 	if (slices->kind[slice] == TACHO_SLICE_FUNCTION)
-		return child_node(places, parent, tacho_slice_name(places->timeline, slice));
+		return scope_places_child(places, parent,
+					  tacho_slice_name(places->timeline, slice));
 	if (slices->kind[slice] != TACHO_SLICE_OP)
 		return parent;
 	made = maker_place(places, slice);
@@ -205,9 +218,9 @@ static guint32 function_place(struct scope_places *places, guint32 slice, OpPhas
 		parent = profile_node_at(places->tree, parent)->above;
 	else if (!parent)
 		parent = sampled_node(places, slice);
-	return parent == PENDING
-		       ? PENDING
-		       : child_node(places, parent, tacho_slice_name(places->timeline, slice));
+	return parent == PENDING ? PENDING
+				 : scope_places_child(places, parent,
+						      tacho_slice_name(places->timeline, slice));
 }
 
 /* `parent` is the place around. */
@@ -263,6 +276,13 @@ static void index_forward(struct scope_places *places)
 					    GUINT_TO_POINTER(flow->from + 1));
 }
 
+/* Of several processes, each looks at its own ranks (places_exchange.h). */
+static gboolean takes_track(const struct selection *selection, const TachoTrack *track)
+{
+	return selection_takes_track(selection, track) &&
+	       run_share_owns(selection->timeline, track->process);
+}
+
 /* Functions that were sampled have places first: operations are put there. */
 static void place_sampled(struct scope_places *places, const struct selection *selection)
 {
@@ -273,7 +293,7 @@ static void place_sampled(struct scope_places *places, const struct selection *s
 		places->sampled[i] = track->kind == TACHO_TRACK_THREAD
 					     ? sampled_track_of(timeline, track)
 					     : TACHO_NONE;
-		if (track->kind == TACHO_TRACK_SAMPLED && selection_takes_track(selection, track))
+		if (track->kind == TACHO_TRACK_SAMPLED && takes_track(selection, track))
 			place_track(places, track);
 	}
 }
@@ -291,15 +311,25 @@ void scope_places_init(struct scope_places *places, struct profile_tree *tree,
 		.children = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		.labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.forward = g_hash_table_new(NULL, NULL),
+		.stages = g_byte_array_new(),
 	};
+	note_stage(places); /* of the root */
 	memset(places->nodes, 0xff, timeline->slices.n * sizeof(guint32));
 	index_forward(places);
 	if (by_function)
 		place_sampled(places, selection);
-	for (guint pass = 0; pass < 2; pass++)
+	for (places->stage = PLACE_FIRST_PASS; places->stage <= PLACE_SECOND_PASS; places->stage++)
 		for (guint i = 0; i < timeline->tracks->len; i++)
-			if (selection_takes_track(selection, tacho_timeline_track(timeline, i)))
+			if (takes_track(selection, tacho_timeline_track(timeline, i)))
 				place_track(places, tacho_timeline_track(timeline, i));
+}
+
+void scope_places_clear(struct scope_places *places)
+{
+	profile_tree_clear(places->tree);
+	g_hash_table_remove_all(places->children);
+	g_hash_table_remove_all(places->labels);
+	g_byte_array_set_size(places->stages, 1);
 }
 
 void scope_places_release(struct scope_places *places)
@@ -309,6 +339,7 @@ void scope_places_release(struct scope_places *places)
 	g_hash_table_unref(places->children);
 	g_hash_table_unref(places->labels);
 	g_hash_table_unref(places->forward);
+	g_byte_array_unref(places->stages);
 }
 
 /* --- what was run there ----------------------------------------------------------------------- */
@@ -343,7 +374,7 @@ void visit_ops(const struct selection *selection, OpVisit visit, gpointer data)
 	const TachoTimeline *timeline = selection->timeline;
 
 	for (guint i = 0; i < timeline->tracks->len; i++)
-		if (selection_takes_track(selection, tacho_timeline_track(timeline, i)))
+		if (takes_track(selection, tacho_timeline_track(timeline, i)))
 			visit_track(selection, tacho_timeline_track(timeline, i), visit, data);
 }
 
@@ -393,10 +424,11 @@ static guint32 replay_node(struct scope_places *places, const struct graph_repla
 						     : replay->launch;
 	guint32 node = at == TACHO_NONE ? 0 : places->nodes[at];
 
-	node = child_node(places, node < places->tree->nodes->len ? node : 0, REPLAY);
+	node = scope_places_child(places, node < places->tree->nodes->len ? node : 0, REPLAY);
 	return replay->op != TACHO_NONE
 		       ? node
-		       : child_node(places, node, tacho_slice_name(places->timeline, replay->work));
+		       : scope_places_child(places, node,
+					    tacho_slice_name(places->timeline, replay->work));
 }
 
 void profile_add_replay(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
@@ -451,7 +483,7 @@ static void add_sampled(struct scope_places *places, guint32 node, const gchar *
 	if (ns <= 0)
 		return;
 	if (label)
-		node = child_node(places, node, label);
+		node = scope_places_child(places, node, label);
 	at = profile_node_at(places->tree, node);
 	if (!at->type)
 		at->type = g_string_chunk_insert_const(places->tree->strings, type);
@@ -492,7 +524,6 @@ static void places_profile_init(struct places_profile *profile, const TachoTimel
 	visit_replays(&profile->selection, count_replay, &profile->places);
 	if (by_function)
 		visit_sampled(&profile->selection, count_sampled, &profile->places);
-	profile_tree_select(&profile->tree, &profile->selection);
 }
 
 static void places_profile_release(struct places_profile *profile)
@@ -510,6 +541,8 @@ TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const 
 	TachoTable *table;
 
 	places_profile_init(&profile, timeline, filter, by_function);
+	places_exchange(&profile.places, name);
+	profile_tree_select(&profile.tree, &profile.selection);
 	table = profile_tree_table(&profile.tree, name);
 	profile_tree_note_hidden(&profile.tree, &profile.selection, table);
 	selection_note(&profile.selection, table);
@@ -572,6 +605,7 @@ guint8 *places_slices(const TachoTimeline *timeline, const TachoFilter *filter,
 	g_autofree guint8 *is_shown = NULL;
 
 	places_profile_init(&profile, timeline, filter, by_function);
+	profile_tree_select(&profile.tree, &profile.selection);
 	shown.is_shown = is_shown = profile_tree_shown(&profile.tree);
 	shown.n_nodes = profile.tree.nodes->len;
 	shown.slices = g_new0(guint8, timeline->slices.n + 1);

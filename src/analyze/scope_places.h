@@ -7,6 +7,15 @@
 #include "analyze/op_phase.h"
 #include "analyze/profile_tree.h"
 
+/* When nodes are made. */
+enum place_stage {
+	PLACE_SAMPLED,	   /* functions that samples saw */
+	PLACE_FIRST_PASS,  /* slices */
+	PLACE_SECOND_PASS, /* those that had to wait for another's place */
+	PLACE_COUNTED, /* what has no slice of its own: replays, waiting and loading between samples */
+	N_PLACE_STAGES
+};
+
 struct scope_places {
 	struct profile_tree *tree;
 	const TachoTimeline *timeline;
@@ -16,6 +25,8 @@ struct scope_places {
 	GHashTable *children; /* gint64 parent << 32 | label -> node */
 	GHashTable *labels;   /* text -> its number, from 1 */
 	GHashTable *forward;  /* slice of an autograd node -> its forward operation's + 1 */
+	guint stage;	      /* at work: enum place_stage */
+	GByteArray *stages;   /* of each node: the stage that it was made in */
 };
 
 /* Put a node into the tree for every place that a slice of a selected track is at. `by_function`:
@@ -23,6 +34,10 @@ struct scope_places {
 void scope_places_init(struct scope_places *places, struct profile_tree *tree,
 		       const struct selection *selection, gboolean by_function);
 void scope_places_release(struct scope_places *places);
+/* The node of that label below `parent`, which is made where there is none. */
+guint32 scope_places_child(struct scope_places *places, guint32 parent, const gchar *label);
+/* Leave the root alone in the tree. */
+void scope_places_clear(struct scope_places *places);
 
 /* One operation of a chosen step. */
 struct op_run {
@@ -33,7 +48,8 @@ struct op_run {
 	gdouble flops; /* -1: no formula */
 };
 
-/* Call `visit` for every operation of the chosen steps, track by track in order of time. */
+/* Call `visit` for every operation of the chosen steps, track by track in order of time; of several processes, of this one's
+ * ranks. */
 typedef void (*OpVisit)(const struct op_run *run, gpointer data);
 void visit_ops(const struct selection *selection, OpVisit visit, gpointer data);
 

@@ -32,6 +32,8 @@ static const struct view views[] = {
 	{ "message", tacho_view_message },
 	{ "latency", tacho_view_latency },
 	{ "hang", tacho_view_hang },
+	{ "scope", tacho_view_scope },
+	{ "code", tacho_view_code },
 };
 
 static void print_views(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
@@ -257,6 +259,87 @@ static void test_around(void)
 	check_text(g_string_free(text, FALSE));
 }
 
+/* Autograd's nodes stand before the modules that they are placed in, and find their place once others have: the nodes of one
+ * rank's tree are made before and behind those of the next. */
+static void test_places(void)
+{
+	GString *text = g_string_new("world 4\n");
+
+	for (guint rank = 0; rank < 4; rank++)
+		g_string_append_printf(
+			text,
+			"rank %u thread 9 autograd\n"
+			"op 'autograd::engine::evaluate_function: AddmmBackward0' 40..50\n"
+			"op AddmmBackward0 41..49 seq=7 fwd=%u backward\n"
+			"op aten::mm 42..48 in=float32[8,%u] in=float32[%u,4] out=float32[8,4]\n"
+			"op 'autograd::engine::evaluate_function: ReluBackward0' 51..%u\n"
+			"thread %u main\n"
+			"module Net 0..30\nmodule 'Net.layer%u (Linear)' 1..20\n"
+			"op aten::linear 2..19 seq=7\nop aten::addmm 3..17\n"
+			"alloc 4 address=16 bytes=96\nfree 60 address=16 bytes=96\n"
+			"module 'Net.layer%u (Linear)' 21..29\nop aten::relu 22..2%u\n"
+			"annotation Optimizer.step#SGD.step 70..8%u\nop aten::add_ 71..72\n"
+			"thread 11 worker\nfunction 'train.py(10): main' 0..60\n"
+			"function 'data.py(%u): load' 1..9\nop aten::copy_ 2..3\n"
+			"wait 'enumerate(DataLoader)#next' 12..15\n",
+			rank, 1000 + rank, 2 + rank, 2 + rank, 53 + rank, 1000 + rank, 3 - rank,
+			rank % 2, 4 + rank, rank, rank / 2);
+	check_text(g_string_free(text, FALSE));
+}
+
+static void add_stack(struct run_builder *run, guint32 stack, guint64 stamp, guint32 tid,
+		      guint32 state, const guint32 *frames, guint32 n)
+{
+	struct record_stack *record = run_builder_record(
+		run, stack, stamp, (guint32)(sizeof(*record) + n * sizeof(struct record_frame)));
+
+	record->before = stamp - 10;
+	record->tid = tid;
+	record->state = state;
+	record->n_frames = n;
+	memcpy(record + 1, frames, n * sizeof(struct record_frame));
+}
+
+/* Where samples saw a function on one rank, an operation of that name may have run on another. */
+static void write_sampled_rank(const gchar *folder, guint number)
+{
+	struct run_builder_process process = { .pid = 1000 + number,
+					       .rank = (gint)number,
+					       .world_size = 5 };
+	struct run_builder *run = run_builder_new(folder, &process);
+	guint32 main = run_builder_class(run, TRACE_KIND_FUNCTION, "train.py(1): main");
+	guint32 step = run_builder_class(run, TRACE_KIND_FUNCTION, "train.py(1): step");
+	guint32 save = run_builder_class(run, TRACE_KIND_FUNCTION, "serialization.py(1): save");
+	guint32 same = run_builder_class(run, TRACE_KIND_OP, "train.py(22): step");
+	guint32 add = run_builder_class(run, TRACE_KIND_OP, "aten::add");
+	guint32 stack = run_builder_class(run, TRACE_KIND_STACK, "python");
+	const guint32 inner[] = { main, 12, step, 22 }, saving[] = { main, 13 + number, save, 4 };
+
+	run_builder_stream(run, process.pid);
+	run_builder_op(run, add, 100, 140, -1);
+	if (number % 2)
+		run_builder_op(run, same, 1500 + number, 1700, -1);
+	run_builder_op(run, add, 2300, 2400, -1);
+	run_builder_stream(run, 99);
+	add_stack(run, stack, 200, process.pid, TRACE_THREAD_RUNNING, inner, 1);
+	if (number != 3)
+		add_stack(run, stack, 900, process.pid, TRACE_THREAD_RUNNING, inner, 2);
+	add_stack(run, stack, 1400, process.pid, TRACE_THREAD_WAITING, inner, 1);
+	add_stack(run, stack, 2000 + number, process.pid, TRACE_THREAD_RUNNING, saving, 2);
+	add_stack(run, stack, 3000, process.pid, TRACE_THREAD_RUNNING, inner, 1);
+	run_builder_end(run);
+}
+
+static void test_samples(void)
+{
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+
+	for (guint rank = 0; rank < 5; rank++)
+		write_sampled_rank(folder, rank);
+	check_run(folder);
+	run_builder_remove(folder);
+}
+
 static void test_random(void)
 {
 	for (guint32 seed = 1; seed <= 12; seed++) {
@@ -272,6 +355,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/shared-views/data-parallel", test_data_parallel);
 	g_test_add_func("/shared-views/messages", test_messages);
 	g_test_add_func("/shared-views/around", test_around);
+	g_test_add_func("/shared-views/places", test_places);
+	g_test_add_func("/shared-views/samples", test_samples);
 	g_test_add_func("/shared-views/random", test_random);
 	g_test_add_func("/shared-views/damaged", test_damaged);
 	return g_test_run();
