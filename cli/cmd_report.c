@@ -19,7 +19,8 @@ static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
 
 /* What several processes make together: each has its share of the ranks (docs/fleet.md). */
 static const gchar *const shared_views[] = {
-	"op", "step", "kernel", "scope", "code", "comm", "message", "latency", "hang",
+	"op",	   "step",    "kernel", "scope",     "code",	"comm",
+	"message", "latency", "hang",	"straggler", "goodput",
 };
 
 /* Names of these characters need no quotes in a shell. */

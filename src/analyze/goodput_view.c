@@ -22,6 +22,7 @@
 #include "trace/function_use.h"
 #include "trace/mark_kind.h"
 #include "trace/region_kind.h"
+#include "trace/run_share.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),	      TEXT_COLUMN("use", "use"),
@@ -76,10 +77,16 @@ struct goodput {
 	guint32 rank_index;
 	struct interval_set uses[N_USES];
 	struct interval_set told_compilations;
-	guint64 n_graph_breaks;
-	gint64 life_ns, begin_ns, end_ns;
+	gint64 begin_ns, end_ns;
 	gint64 shortest_ns; /* steady step */
 	gboolean is_sampled;
+};
+
+/* What is told of a rank. Of several processes (trace/run_share.h) its owner finds it, and the others get it: so all are whole
+ * numbers of 8 bytes. */
+struct rank_uses {
+	guint64 ns[N_USES], n_stretches[N_USES];
+	guint64 is_sampled;
 };
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -172,7 +179,7 @@ static void take_compilations(struct goodput *goodput)
 	interval_set_normalize(&goodput->uses[USE_COMPILE]);
 }
 
-/* Whether it is a graph break of the rank's main process. */
+/* Whether it is a graph break of that main process. */
 static gboolean is_graph_break(const TachoTimeline *timeline, const TachoMark *mark, guint32 main)
 {
 	return mark->track < timeline->tracks->len &&
@@ -204,15 +211,16 @@ static void count_reason(GArray *reasons, guint32 text, guint64 n)
 	g_array_append_val(reasons, added);
 }
 
-static void count_graph_breaks(struct goodput *goodput, guint32 main, GArray *reasons)
+static guint64 count_graph_breaks(const TachoTimeline *timeline, guint32 main, GArray *reasons)
 {
-	const TachoTimeline *timeline = goodput->selection->timeline;
+	guint64 n = 0;
 
 	FOR_EACH(const TachoMark, mark, timeline->marks)
 		if (is_graph_break(timeline, mark, main)) {
-			goodput->n_graph_breaks += (guint64)mark->first;
+			n += (guint64)mark->first;
 			count_reason(reasons, mark->text, (guint64)mark->first);
 		}
+	return n;
 }
 
 static void note_graph_breaks(TachoTable *table, const TachoTimeline *timeline, GArray *reasons)
@@ -281,7 +289,13 @@ static void find_ends(const struct goodput *goodput, gint64 *ret_first_ns, gint6
 	*ret_last_ns = first_ns > last_ns ? goodput->end_ns : last_ns;
 }
 
-static void measure(struct goodput *goodput, GArray *reasons)
+static const TachoProcess *main_process(const TachoTimeline *timeline, guint32 rank_index)
+{
+	return tacho_timeline_process(timeline,
+				      tacho_timeline_rank(timeline, rank_index)->main_process);
+}
+
+static void measure(struct goodput *goodput)
 {
 	const TachoTimeline *timeline = goodput->selection->timeline;
 	guint32 main = tacho_timeline_rank(timeline, goodput->rank_index)->main_process;
@@ -290,7 +304,6 @@ static void measure(struct goodput *goodput, GArray *reasons)
 
 	goodput->begin_ns = process->start_ns;
 	goodput->end_ns = process->end_ns;
-	goodput->life_ns = process->end_ns - process->start_ns;
 	for (guint use = 0; use < N_USES; use++)
 		interval_set_init(&goodput->uses[use]);
 	interval_set_init(&goodput->told_compilations);
@@ -307,34 +320,62 @@ static void measure(struct goodput *goodput, GArray *reasons)
 	for (enum goodput_use use = USE_EVALUATION; use < USE_BEFORE; use++)
 		interval_set_normalize(&goodput->uses[use]);
 	take_compilations(goodput);
-	count_graph_breaks(goodput, main, reasons);
 	share_out(goodput);
 	add_rest(goodput, first_step_ns, last_step_ns);
 }
 
-static gint64 measure_use(const struct goodput *goodput, enum goodput_use use)
+static void measure_rank(const struct selection *selection, guint32 rank_index,
+			 struct rank_uses *uses)
 {
-	return interval_set_measure(&goodput->uses[use], goodput->begin_ns, goodput->end_ns);
+	struct goodput goodput = { .selection = selection, .rank_index = rank_index };
+
+	measure(&goodput);
+	for (guint use = 0; use < N_USES; use++) {
+		gint64 ns =
+			interval_set_measure(&goodput.uses[use], goodput.begin_ns, goodput.end_ns);
+
+		uses->ns[use] = (guint64)MAX(ns, 0);
+		uses->n_stretches[use] = goodput.uses[use].intervals->len;
+		interval_set_release(&goodput.uses[use]);
+	}
+	uses->is_sampled = goodput.is_sampled;
+	interval_set_release(&goodput.told_compilations);
 }
 
-static void add_rows(TachoTable *table, const struct goodput *goodput)
+/* By rank index; the caller's. */
+static struct rank_uses *measure_ranks(const struct selection *selection)
 {
-	const TachoTimeline *timeline = goodput->selection->timeline;
-	const TachoRank *rank = tacho_timeline_rank(timeline, goodput->rank_index);
+	const TachoTimeline *timeline = selection->timeline;
+	guint n_ranks = timeline->ranks->len;
+	struct rank_uses *uses = g_new0(struct rank_uses, MAX(n_ranks, 1u));
+
+	for (guint32 i = 0; i < n_ranks; i++)
+		if (selection_takes_rank(selection, i) && run_share_owns_rank(timeline, i))
+			measure_rank(selection, i, &uses[i]);
+	run_share_sum(timeline, "uses of ranks", (guint64 *)uses,
+		      n_ranks * (guint)(sizeof(*uses) / sizeof(guint64)));
+	return uses;
+}
+
+static void add_rows(TachoTable *table, const TachoTimeline *timeline, guint32 rank_index,
+		     const struct rank_uses *uses, GArray *reasons)
+{
+	const TachoRank *rank = tacho_timeline_rank(timeline, rank_index);
+	const TachoProcess *process = main_process(timeline, rank_index);
+	guint64 n_graph_breaks = count_graph_breaks(timeline, rank->main_process, reasons);
 
 	for (enum goodput_use use = 0; use < N_USES; use++) {
-		gint64 ns = measure_use(goodput, use);
-
-		if (ns <= 0)
+		if (!uses->ns[use])
 			continue;
 		tacho_table_row(table);
 		tacho_table_integer(table, rank->rank);
 		tacho_table_text(table, use_names[use]);
-		tacho_table_number(table, MS(ns));
-		table_share(table, (gdouble)ns, (gdouble)goodput->life_ns);
-		tacho_table_integer(table, goodput->uses[use].intervals->len);
+		tacho_table_number(table, MS((gdouble)uses->ns[use]));
+		table_share(table, (gdouble)uses->ns[use],
+			    (gdouble)(process->end_ns - process->start_ns));
+		tacho_table_integer(table, (gint64)uses->n_stretches[use]);
 		if (use == USE_COMPILE)
-			tacho_table_integer(table, (gint64)goodput->n_graph_breaks);
+			tacho_table_integer(table, (gint64)n_graph_breaks);
 		else
 			tacho_table_null(table);
 		tacho_table_boolean(table, use == USE_STEPS);
@@ -348,22 +389,20 @@ TachoTable *tacho_view_goodput(const TachoTimeline *timeline, const TachoFilter 
 	gdouble training_ns = 0, life_ns = 0;
 	gboolean is_sampled = FALSE;
 	g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(struct reason));
+	g_autofree struct rank_uses *uses = NULL;
 	struct selection selection;
 
 	selection_init(&selection, timeline, filter);
+	uses = measure_ranks(&selection);
 	for (guint32 i = 0; i < timeline->ranks->len; i++) {
-		struct goodput goodput = { .selection = &selection, .rank_index = i };
+		const TachoProcess *process = main_process(timeline, i);
 
 		if (!selection_takes_rank(&selection, i))
 			continue;
-		measure(&goodput, reasons);
-		add_rows(table, &goodput);
-		training_ns += (gdouble)measure_use(&goodput, USE_STEPS);
-		life_ns += (gdouble)goodput.life_ns;
-		is_sampled |= goodput.is_sampled;
-		for (guint use = 0; use < N_USES; use++)
-			interval_set_release(&goodput.uses[use]);
-		interval_set_release(&goodput.told_compilations);
+		add_rows(table, timeline, i, &uses[i], reasons);
+		training_ns += (gdouble)uses[i].ns[USE_STEPS];
+		life_ns += (gdouble)(process->end_ns - process->start_ns);
+		is_sampled |= uses[i].is_sampled != 0;
 	}
 	if (life_ns > 0)
 		tacho_table_note(table, "Goodput: %.1f %% of the ranks' time is in training steps.",

@@ -5,6 +5,7 @@
 #include "analyze/rank_work.h"
 
 #include "analyze/device_work.h"
+#include "analyze/group_exchange.h"
 #include "analyze/op_cost.h"
 #include "base/for_each.h"
 #include "trace/region_kind.h"
@@ -53,6 +54,61 @@ static guint rank_of(const TachoTimeline *timeline, const TachoTrack *track)
 	return tacho_track_process(timeline, track)->rank_index;
 }
 
+/* --- work of several processes --------------------------------------------------------------------- */
+
+/* A name, and the time that one rank was in it. */
+static void pack_work(GByteArray *bytes, const TachoTimeline *timeline,
+		      const struct rank_work *work)
+{
+	FOR_EACH_ENTRY(entry, work->by_name) {
+		const gdouble *times_ns = entry.value;
+
+		for (guint32 rank = 0; rank < work->n_ranks; rank++) {
+			if (times_ns[rank] == 0)
+				continue;
+			group_pack_string(bytes, timeline,
+					  (guint32)(GPOINTER_TO_SIZE(entry.key) - 1));
+			pack_uint32(bytes, rank);
+			pack_bytes(bytes, &times_ns[rank], sizeof(times_ns[rank]));
+		}
+	}
+}
+
+struct work_exchange {
+	const TachoTimeline *timeline;
+	struct rank_work *work;
+};
+
+static gboolean take_work(guint from, struct packed_bytes *packed, gpointer exchange_pointer)
+{
+	const struct work_exchange *exchange = exchange_pointer;
+	guint32 name, rank;
+	gdouble time_ns;
+
+	(void)from;
+	if (!group_unpack_string(packed, exchange->timeline, &name) ||
+	    !unpack_bytes(packed, &rank, sizeof(rank)) || rank >= exchange->work->n_ranks ||
+	    !unpack_bytes(packed, &time_ns, sizeof(time_ns)))
+		return FALSE;
+	find_times(exchange->work, name)[rank] = time_ns;
+	return TRUE;
+}
+
+/* Each has summed up its own ranks. */
+static void share_work(struct rank_work *work, const TachoTimeline *timeline)
+{
+	struct work_exchange exchange = { timeline, work };
+	g_autoptr(GByteArray) bytes = NULL;
+
+	if (!timeline->share)
+		return;
+	bytes = g_byte_array_new();
+	pack_work(bytes, timeline, work);
+	group_exchange(timeline, "work of ranks", bytes, take_work, &exchange);
+}
+
+/* --- as one ------------------------------------------------------------------------------------------ */
+
 static void find_least(struct rank_work *work, const guint *n_stretches)
 {
 	FOR_EACH_ENTRY(entry, work->by_name) {
@@ -81,9 +137,11 @@ void rank_work_init(struct rank_work *work, const struct selection *selection,
 		TachoTrackKind kind = has_device[rank] ? TACHO_TRACK_STREAM : TACHO_TRACK_THREAD;
 
 		if (track->kind == kind && n_stretches[rank] &&
-		    selection_takes_track(selection, track))
+		    selection_takes_track(selection, track) &&
+		    run_share_owns(timeline, track->process))
 			add_slices(work, selection, track, rank, n_stretches[rank]);
 	}
+	share_work(work, timeline);
 	find_least(work, n_stretches);
 }
 

@@ -10,6 +10,7 @@
 #include <tacho/analyze.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "analyze/late_ranks.h"
 #include "analyze/rank_activity.h"
@@ -19,6 +20,7 @@
 #include "analyze/table_columns.h"
 #include "base/time_units.h"
 #include "trace/partial_ranks.h"
+#include "trace/run_share.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -78,12 +80,28 @@ static void measure_rank(const struct selection *selection, struct share *rank, 
 
 	rank->n_stretches = stretches->len;
 	rank->is_partial = rank_is_partial(selection->timeline, rank_index);
-	if (stretches->len == 0 || rank->is_partial)
+	if (stretches->len == 0 || rank->is_partial ||
+	    !run_share_owns_rank(selection->timeline, rank_index))
 		return;
 	rank_activity_init(&activity, selection->timeline, rank_index, collectives);
 	for (guint i = 0; i < stretches->len; i++)
 		measure_stretch(rank, &activity, &g_array_index(stretches, struct interval, i));
 	rank_activity_release(&activity);
+}
+
+static void measure_ranks(const struct selection *selection, struct share *ranks,
+			  GHashTable *collectives)
+{
+	guint n_ranks = selection->timeline->ranks->len;
+	g_autofree gdouble *parts_ns = g_new0(gdouble, (gsize)n_ranks * N_PARTS + 1);
+
+	for (guint i = 0; i < n_ranks; i++) {
+		measure_rank(selection, &ranks[i], i, collectives);
+		memcpy(parts_ns + (gsize)i * N_PARTS, ranks[i].parts_ns, sizeof(ranks[i].parts_ns));
+	}
+	run_share_tell_reals(selection->timeline, "parts of ranks", parts_ns, n_ranks * N_PARTS);
+	for (guint i = 0; i < n_ranks; i++)
+		memcpy(ranks[i].parts_ns, parts_ns + (gsize)i * N_PARTS, sizeof(ranks[i].parts_ns));
 }
 
 /* The part in which the rank is furthest behind the quickest one, and by how much; -1: in none, or not known. */
@@ -260,8 +278,7 @@ TachoTable *tacho_view_straggler(const TachoTimeline *timeline, const TachoFilte
 	selection_init(&selection, timeline, &all_ranks);
 	rows = late_ranks_rows(&selection);
 	late = late_ranks_new(&selection, rows);
-	for (guint i = 0; i < timeline->ranks->len; i++)
-		measure_rank(&selection, &ranks[i], i, collectives);
+	measure_ranks(&selection, ranks, collectives);
 	if (timeline->ranks->len > 1)
 		add_rows(table, &selection, ranks, late, filter ? filter->rank : -1);
 	note_lateness(table, &selection, late);

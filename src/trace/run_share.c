@@ -1,5 +1,7 @@
 #include "trace/run_share.h"
 
+#include <string.h>
+
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
@@ -61,6 +63,20 @@ void run_share_sum_reals(const TachoTimeline *timeline, const gchar *what, gdoub
 	tacho_peers_sum(timeline->share->peers, what, whole, n);
 	for (guint i = 0; i < n; i++)
 		values[i] = (gdouble)(gint64)whole[i];
+}
+
+void run_share_tell_reals(const TachoTimeline *timeline, const gchar *what, gdouble *values,
+			  guint n)
+{
+	g_autofree guint64 *bits = NULL;
+
+	G_STATIC_ASSERT(sizeof(*bits) == sizeof(*values));
+	if (!timeline->share)
+		return;
+	bits = g_new(guint64, (gsize)n + 1);
+	memcpy(bits, values, n * sizeof(*values));
+	tacho_peers_sum(timeline->share->peers, what, bits, n);
+	memcpy(values, bits, n * sizeof(*values));
 }
 
 gboolean run_share_adds_up(const TachoTimeline *timeline, gdouble value)

@@ -40,6 +40,9 @@ void run_share_sum(const TachoTimeline *timeline, const gchar *what, guint64 *va
 /* The same of times and other whole numbers that are reals: exact below 2^53. */
 void run_share_sum_reals(const TachoTimeline *timeline, const gchar *what, gdouble *values,
 			 guint n);
+/* Reals of one owner alone, where the others have 0, come to all, bit for bit. */
+void run_share_tell_reals(const TachoTimeline *timeline, const gchar *what, gdouble *values,
+			  guint n);
 /* What the owners alone can tell of their processes: what recording cost, where names have costs of their own; and, once
  * what devices did is there, which may have been before and behind all that threads did, when they began and ended. */
 void run_share_costs(TachoTimeline *timeline);

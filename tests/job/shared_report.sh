@@ -45,7 +45,7 @@ for flavour in openmpi mpich; do
 	same 3 info --json job.tacho
 	same 2 report --view op --shapes --steps all --json job.tacho
 	same 4 report --view step --view kernel --view comm --view message --view latency --view hang --all job.tacho
-	same 4 report --view scope --view code --all job.tacho
+	same 4 report --view scope --view code --view straggler --view goodput --all job.tacho
 	same 3 report --view scope --select float_ops,device,op_types,bytes --json job.tacho
 	same 8 diff --view op --view kernel --view region --view step --all --json job.tacho,other.tacho job.tacho other.tacho
 	same 2 diff --fail-above 0 --rank 3 --steps all job.tacho,other.tacho other.tacho

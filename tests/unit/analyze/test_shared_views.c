@@ -34,6 +34,8 @@ static const struct view views[] = {
 	{ "hang", tacho_view_hang },
 	{ "scope", tacho_view_scope },
 	{ "code", tacho_view_code },
+	{ "straggler", tacho_view_straggler },
+	{ "goodput", tacho_view_goodput },
 };
 
 static void print_views(const TachoTimeline *timeline, const TachoFilter *filter, FILE *out)
