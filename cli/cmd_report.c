@@ -158,9 +158,7 @@ static gboolean is_shared(const struct view *view)
 static gboolean check_shared(const struct report *report)
 {
 	g_autoptr(GString) there = g_string_new(NULL);
-	const gchar *other = report->options->output   ? "--output"
-			     : !report->options->views ? "a summary"
-						       : NULL;
+	const gchar *other = report->options->output ? "--output" : NULL;
 
 	for (guint i = 0; !other && i < report->n_chosen; i++)
 		if (!is_shared(report->chosen[i]))
@@ -173,8 +171,7 @@ static gboolean check_shared(const struct report *report)
 		"report",
 		"several processes cannot make %s%s; they can make:%s. For the rest, run it as one "
 		"process, without the launcher",
-		other, report->options->views && !report->options->output ? " (view)" : "",
-		there->str);
+		other, report->options->output ? "" : " (view)", there->str);
 	return FALSE;
 }
 

@@ -118,7 +118,8 @@ guint8 *tacho_view_slices(const gchar *view, const TachoTimeline *timeline,
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
 /* The three advices of the advise view that save most, for the end of a report; NULL: the run is too large to find
- * them in a moment. The caller's. */
+ * them in a moment, or several processes have read it (tacho/peers.h), which then have failed: they make a summary only of runs
+ * that are too large. The caller's. */
 TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter *filter);
 
 #define TACHO_VIEW_DECLARE(name, parts, description)                                               \

@@ -2,6 +2,7 @@
 #include <tacho/optimize.h>
 
 #include "analyze/table_columns.h"
+#include "trace/run_share.h"
 
 /* Source: a rule: a report is read within seconds; the replays of a search of a larger run take longer. If wrong, reports are slow, or lack
  * a plan that `tacho optimize` finds. */
@@ -29,9 +30,11 @@ TachoTable *tacho_optimize_finding(TachoTimeline *timeline, gint64 first_step, g
 		.max_tried = N_TRIED, .seed = 1, .first_step = first_step, .last_step = last_step
 	};
 	g_autoptr(TachoOptimization) found = NULL;
+	guint64 kinds[TACHO_N_SLICE_KINDS];
 	TachoTable *table;
 
-	if (timeline->slices.n > MOST_SLICES || timeline->steps->len == 0)
+	if (run_share_count_kinds(timeline, kinds) > MOST_SLICES || timeline->steps->len == 0 ||
+	    timeline->share) /* it needs the graph of all ranks */
 		return NULL;
 	found = tacho_optimize(&recording, 1, &options, NULL);
 	if (!found || found->plans->len == 0 ||

@@ -7,6 +7,7 @@
 
 #include "analyze/advice.h"
 #include "replay/replay_internal.h"
+#include "trace/run_share.h"
 
 /* The findings of a report are cheap: beyond so many slices there are none, and beyond fewer no replay.
  * Source: a rule: a report of a million slices takes about a second (docs/performance.md), and a replay for each finding as much. If
@@ -57,13 +58,30 @@ TachoTable *tacho_view_advise(const TachoTimeline *timeline, const TachoFilter *
 			    &replayer);
 }
 
+/* Advice stands on the graph of all ranks, of which each process has its share. */
+static void refuse_share(const TachoTimeline *timeline, guint64 n_slices)
+{
+	g_autofree gchar *message = g_strdup_printf(
+		"several processes can make a summary only of a run with more than %d slices, "
+		"where a summary has no advice; this run has %" G_GUINT64_FORMAT
+		". Name views with --view, or run it as one process, without the launcher",
+		MOST_SLICES_OF_FINDINGS, n_slices);
+
+	tacho_peers_fail(timeline->share->peers, message);
+}
+
 TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	struct replayer replayer = { .timeline = (TachoTimeline *)timeline, .filter = filter };
-	gboolean is_small = timeline->slices.n <= MOST_SLICES_REPLAYED;
+	guint64 kinds[TACHO_N_SLICE_KINDS], n_slices = run_share_count_kinds(timeline, kinds);
+	gboolean is_small = n_slices <= MOST_SLICES_REPLAYED;
 
-	if (timeline->slices.n > MOST_SLICES_OF_FINDINGS)
+	if (n_slices > MOST_SLICES_OF_FINDINGS)
 		return NULL;
+	if (timeline->share) {
+		refuse_share(timeline, n_slices);
+		return NULL;
+	}
 	return advise_table(timeline, filter, N_FINDINGS,
 			    is_small && can_replay(timeline, filter) ? replay_gain : NULL,
 			    &replayer);

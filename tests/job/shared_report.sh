@@ -33,6 +33,7 @@ refused() {
 
 "$TACHO_BUILD_DIR/tests/shared_run" job.tacho 64 4 40 || exit 1
 "$TACHO_BUILD_DIR/tests/shared_run" other.tacho 64 6 30 || exit 1
+"$TACHO_BUILD_DIR/tests/shared_run" large.tacho 8 4 32000 || exit 1
 mkdir -p alone/bin && cp "$TACHO" alone/bin # without its libraries
 for flavour in openmpi mpich; do
 	command -v "mpirun.$flavour" >/dev/null && [ -e "$TACHO_BUILD_DIR/lib/tacho/libtacho_peers_$flavour.so" ] || continue
@@ -49,7 +50,10 @@ for flavour in openmpi mpich; do
 	same 3 report --view scope --select float_ops,device,op_types,bytes --json job.tacho
 	same 8 diff --view op --view kernel --view region --view step --all --json job.tacho,other.tacho job.tacho other.tacho
 	same 2 diff --fail-above 0 --rank 3 --steps all job.tacho,other.tacho other.tacho
-	refused "cannot make a summary" 2 "$TACHO" report job.tacho
+	same 4 report large.tacho
+	same 2 report --json --steps 1:2 large.tacho
+	refused "more than 1000000 slices" 2 "$TACHO" report job.tacho
+	refused "cannot make critical" 2 "$TACHO" report --view op --view critical job.tacho
 	refused "no-run" 3 "$TACHO" report --view op no-run
 	refused "no-run" 4 "$TACHO" diff job.tacho no-run
 	refused "no rank 70" 2 "$TACHO" diff --rank 70 job.tacho other.tacho
