@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "option_values.h"
+#include "peer_processes.h"
 #include "query_prompt.h"
 #include "query_session.h"
 
@@ -119,6 +120,10 @@ static int query_with(const struct options *options, int argc, char **argv)
 		return CLI_BAD;
 	if (!options->file && argc > 2 && is_sql(argv[argc - 1])) {
 		text = g_strdup(argv[--argc]);
+	} else if (peer_processes_borrow() && (!options->file || strcmp(options->file, "-") == 0)) {
+		/* a launcher gives standard input to the first alone */
+		return cli_fail("query", "several processes need the SQL as an argument or in a "
+					 "file (--file FILE)");
 	} else if (options->file || (argc > 1 && !isatty(STDIN_FILENO))) {
 		text = read_file(options->file ? options->file : "-");
 		if (!text)
@@ -150,10 +155,12 @@ int cmd_query(int argc, char **argv)
 	};
 	int status = CLI_BAD;
 
+	if (!peer_processes_begin("query", argc, argv))
+		return CLI_BAD;
 	if (cli_parse("query", usage, description, entries, &argc, &argv))
 		status = query_with(&options, argc, argv);
 	g_free(options.format);
 	g_free(options.file);
 	g_free(options.memory);
-	return status;
+	return peer_processes_end("query", status);
 }

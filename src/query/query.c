@@ -8,6 +8,7 @@
 #include "base/text_file.h"
 #include "query/query_functions.h"
 #include "query/query_guard.h"
+#include "query/query_share.h"
 #include "query/query_table.h"
 #include "query/query_views.h"
 
@@ -269,7 +270,9 @@ static int tell_rows(struct result *result, const TachoQueryHandler *handler, gp
 	return status;
 }
 
-static int tell_result(sqlite3_stmt *statement, const TachoQueryHandler *handler, gpointer data)
+/* Columns are called as those of `named`. */
+static int tell_result(sqlite3_stmt *statement, sqlite3_stmt *named,
+		       const TachoQueryHandler *handler, gpointer data)
 {
 	struct result result = { .statement = statement };
 	int status;
@@ -280,7 +283,7 @@ static int tell_result(sqlite3_stmt *statement, const TachoQueryHandler *handler
 	result.cells = g_new0(TachoCell, result.n_columns);
 	result.names = g_new0(const gchar *, result.n_columns);
 	for (guint i = 0; i < result.n_columns; i++)
-		result.names[i] = sqlite3_column_name(statement, (int)i);
+		result.names[i] = sqlite3_column_name(named, (int)i);
 	handler->begin(result.names, result.n_columns, data);
 	status = tell_rows(&result, handler, data);
 	handler->end(data);
@@ -299,8 +302,28 @@ static int run_statement(TachoQuery *query, sqlite3_stmt *statement,
 		return SQLITE_OK;
 	if (is_to_end(query))
 		return SQLITE_INTERRUPT;
-	status = sqlite3_stmt_readonly(statement) ? tell_result(statement, handler, data)
+	status = sqlite3_stmt_readonly(statement) ? tell_result(statement, statement, handler, data)
 						  : SQLITE_AUTH;
+	return status == SQLITE_DONE ? SQLITE_OK : status;
+}
+
+/* The same of a statement that several processes answer together; `sql` is its text and what follows. */
+static int run_shared(TachoQuery *query, const gchar *sql, sqlite3_stmt *statement,
+		      const TachoQueryHandler *handler, gpointer data, GError **error)
+{
+	struct query_share share;
+	int status = SQLITE_ERROR;
+
+	if (!query_share_init(&share, query->db, query->data.timeline, sql, error))
+		status = SQLITE_ERROR;
+	else if (!share.statement)
+		status = run_statement(query, statement, handler, data);
+	else
+		status = tell_result(share.statement, statement, handler, data);
+	if (status != SQLITE_OK && status != SQLITE_DONE && share.statement)
+		g_set_error(error, TACHO_QUERY_ERROR, error_code(status), "%s",
+			    sqlite3_errmsg(share.rows));
+	query_share_release(&share);
 	return status == SQLITE_DONE ? SQLITE_OK : status;
 }
 
@@ -311,11 +334,16 @@ static gboolean run_all(TachoQuery *query, const gchar *sql, const TachoQueryHan
 
 	while (*at) {
 		sqlite3_stmt *statement = NULL;
+		GError *shared = NULL;
 		int status = sqlite3_prepare_v2(query->db, at, -1, &statement, &next);
 
-		if (status == SQLITE_OK)
+		if (status == SQLITE_OK && statement && query->data.timeline->share)
+			status = run_shared(query, at, statement, handler, data, &shared);
+		else if (status == SQLITE_OK)
 			status = run_statement(query, statement, handler, data);
-		if (status != SQLITE_OK)
+		if (shared)
+			g_propagate_error(error, shared);
+		else if (status != SQLITE_OK)
 			set_error(query, sql, at, status, error);
 		sqlite3_finalize(statement);
 		if (status != SQLITE_OK)

@@ -1,5 +1,5 @@
 /* query_guard: three fences, each enough for most: SQLite asks for leave while it compiles a statement
- * (allow()), its own settings for SQL that is not trusted are on, and query.c runs no statement that
+ * (query_guard_allow()), its own settings for SQL that is not trusted are on, and query.c runs no statement that
  * sqlite3_stmt_readonly() does not call so. */
 #include "query/query_guard.h"
 
@@ -24,8 +24,8 @@ static gboolean is_harmless_pragma(const char *name)
 	return FALSE;
 }
 
-static int allow(void *data, int action, const char *first, const char *second,
-		 const char *database, const char *inner)
+int query_guard_allow(void *data, int action, const char *first, const char *second,
+		      const char *database, const char *inner)
 {
 	(void)data, (void)database, (void)inner;
 	switch (action) {
@@ -59,5 +59,5 @@ int query_guard_set(sqlite3 *db)
 		status = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
-	return status == SQLITE_OK ? sqlite3_set_authorizer(db, allow, NULL) : status;
+	return status == SQLITE_OK ? sqlite3_set_authorizer(db, query_guard_allow, NULL) : status;
 }

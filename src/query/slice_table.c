@@ -5,12 +5,14 @@
  *     track, found by bisection; the walk goes from track to track.
  * (2) A name is compared as the number of its string; a pattern is tried once on each distinct name.
  *     Who asks for one name again and again, as a join does, gets an index.
- * (3) Children stand behind their parent, on its track, and begin before it ends. */
+ * (3) Children stand behind their parent, on its track, and begin before it ends.
+ * (4) Of several processes that read a run together, each has the slices of its own ranks (query_share.h). */
 #include "base/partition_point.h"
 #include "query/id_range.h"
 #include "query/query_functions.h"
 #include "query/query_plan.h"
 #include "query/query_table.h"
+#include "trace/run_share.h"
 #include "trace/string_table.h"
 
 enum slice_column {
@@ -215,7 +217,7 @@ static gboolean next_range(struct slice_cursor *cursor)
 
 		cursor->row = MAX(track->first_slice, cursor->first_row);
 		cursor->end = MIN(track->first_slice + track->n_slices, cursor->end_row);
-		if (cursor->row >= cursor->end)
+		if (cursor->row >= cursor->end || !run_share_owns(timeline, track->process))
 			continue;
 		limit_to_time(cursor, &timeline->slices);
 		if (cursor->row < cursor->end)
@@ -244,8 +246,11 @@ static void settle(struct slice_cursor *cursor)
 static gboolean is_in_range(const struct slice_cursor *cursor, const TachoSlices *slices,
 			    guint32 row)
 {
-	return row >= cursor->first_row && row < cursor->end_row &&
-	       slices->start_ns[row] >= cursor->ts.first &&
+	const TachoTimeline *timeline = timeline_of(cursor);
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[row]);
+
+	return run_share_owns(timeline, track->process) && row >= cursor->first_row &&
+	       row < cursor->end_row && slices->start_ns[row] >= cursor->ts.first &&
 	       slices->start_ns[row] <= cursor->ts.last && slices->track[row] >= cursor->track &&
 	       slices->track[row] < cursor->end_track;
 }

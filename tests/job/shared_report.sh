@@ -47,15 +47,16 @@ for flavour in openmpi mpich; do
 	same 2 report --view op --shapes --steps all --json job.tacho
 	same 4 report --view step --view kernel --view comm --view message --view latency --view hang --all job.tacho
 	same 4 report --view scope --view code --view straggler --view goodput --all job.tacho
-	same 3 report --view scope --select float_ops,device,op_types,bytes --json job.tacho
 	same 8 diff --view op --view kernel --view region --view step --all --json job.tacho,other.tacho job.tacho other.tacho
 	same 2 diff --fail-above 0 --rank 3 --steps all job.tacho,other.tacho other.tacho
 	same 4 report large.tacho
-	same 2 report --json --steps 1:2 large.tacho
+	same 8 query job.tacho "SELECT name, count(*), avg(dur) / 1e3 FROM slice WHERE step > 0 GROUP BY name ORDER BY 2 DESC, name"
+	same 4 query --format csv --limit 20 job.tacho "SELECT * FROM step; SELECT rank, max(dur) FROM slice GROUP BY rank"
+	refused "'OVER'" 3 "$TACHO" query job.tacho "SELECT rank, sum(count(*)) OVER () FROM slice GROUP BY rank"
+	refused "sum(dur / 2.5e3) exactly" 4 "$TACHO" query job.tacho "SELECT sum(dur / 2.5e3) FROM slice"
 	refused "more than 1000000 slices" 2 "$TACHO" report job.tacho
 	refused "cannot make critical" 2 "$TACHO" report --view op --view critical job.tacho
 	refused "no-run" 3 "$TACHO" report --view op no-run
-	refused "no-run" 4 "$TACHO" diff job.tacho no-run
 	refused "no rank 70" 2 "$TACHO" diff --rank 70 job.tacho other.tacho
 	same 4 diff --order job.tacho other.tacho
 	refused "same arguments" 1 "$TACHO" report --view op --rank 1 job.tacho : -n 1 "$TACHO" report --view op --rank 2 job.tacho
