@@ -161,8 +161,10 @@ static gboolean check_tables(struct splitter *splitter)
 					    (sql_token_is(at(splitter, i - 1), ",") ||
 					     sql_token_is(at(splitter, i - 1), "join")));
 
-		if (is_table && sql_token_is(at(splitter, i), "("))
-			return refuse(splitter, at(splitter, i), "is no table");
+		/* however else a table can be written, it may be slices again */
+		if (is_table && (at(splitter, i)->kind != SQL_WORD ||
+				 (i + 1 < from.end && sql_token_is(at(splitter, i + 1), "."))))
+			return refuse(splitter, at(splitter, i), "is no plain name of a table");
 		n_slices += is_table && sql_token_is(at(splitter, i), "slice");
 	}
 	return n_slices == 1 ||
@@ -201,6 +203,11 @@ static struct output read_output(const struct splitter *splitter, struct range t
 	return output;
 }
 
+static gboolean is_part_name(const gchar *alias)
+{
+	return alias[0] == 'c' && alias[1] && strspn(alias + 1, "0123456789") == strlen(alias + 1);
+}
+
 static gboolean read_outputs(struct splitter *splitter)
 {
 	struct range left = splitter->clauses[CLAUSE_SELECT], term;
@@ -214,6 +221,9 @@ static gboolean read_outputs(struct splitter *splitter)
 			return refuse(splitter, at(splitter, term.first), "is not understood");
 		output = read_output(splitter, term);
 		g_array_append_val(splitter->outputs, output);
+		if (output.alias && is_part_name(output.alias))
+			return refuse(splitter, at(splitter, term.end - 1),
+				      "is what a column of the parts is called");
 	}
 	return TRUE;
 }
@@ -272,6 +282,14 @@ static guint add_part(struct splitter *splitter, gchar *text, gboolean is_sum)
 	return splitter->parts->len - 1;
 }
 
+/* No sums; and a CAST compares as its type, which a column of the part would not. */
+static gboolean can_be_grouped_by(const struct splitter *splitter, guint i, guint end)
+{
+	return i + 1 >= end || !sql_token_is(at(splitter, i + 1), "(") ||
+	       !(sql_token_is(at(splitter, i), "cast") ||
+		 is_among(at(splitter, i), aggregates, G_N_ELEMENTS(aggregates)));
+}
+
 static gboolean read_groups(struct splitter *splitter)
 {
 	struct range left = splitter->clauses[CLAUSE_GROUP], term;
@@ -280,8 +298,7 @@ static gboolean read_groups(struct splitter *splitter)
 		if (!resolve_group(splitter, &term))
 			return FALSE;
 		for (guint i = term.first; i < term.end; i++)
-			if (i + 1 < term.end && sql_token_is(at(splitter, i + 1), "(") &&
-			    is_among(at(splitter, i), aggregates, G_N_ELEMENTS(aggregates)))
+			if (!can_be_grouped_by(splitter, i, term.end))
 				return refuse(splitter, at(splitter, i), "cannot be grouped by");
 		g_array_append_val(splitter->groups, term);
 		add_part(splitter, sql_tokens_text(splitter->tokens, term.first, term.end), FALSE);
@@ -307,6 +324,8 @@ static gboolean is_operand(const struct splitter *splitter, struct range range)
 {
 	guint open = range.first + !sql_token_is(at(splitter, range.first), "(");
 
+	if (is_keyword(at(splitter, range.first))) /* NOT (x) + 1 */
+		return FALSE;
 	for (guint i = range.first; i < range.end; i += 2)
 		if (at(splitter, i)->kind == SQL_MARK ||
 		    (i + 1 < range.end && !sql_token_is(at(splitter, i + 1), ".")))
@@ -385,7 +404,8 @@ static gboolean put_aggregate(struct splitter *splitter, guint i, guint close, G
 
 		g_string_append_printf(out, "(CAST(sum(c%u) AS REAL) / sum(c%u))", sum, count);
 	} else {
-		g_string_append_printf(out, "%s(c%u)", strcmp(function, "count") == 0 ? "sum" : function,
+		g_string_append_printf(out, "%s(c%u)",
+				       strcmp(function, "count") == 0 ? "sum" : function,
 				       part_of(splitter, function, argument));
 	}
 	return TRUE;

@@ -90,6 +90,12 @@ static const struct {
 	{ "SELECT slice_id FROM collective_member", "collective_member.slice_id" },
 	{ "SELECT name, count(*) FROM slice GROUP BY name COLLATE NOCASE", "'COLLATE'" },
 	{ "SELECT count(*) FROM slice GROUP BY name ORDER BY dur", "'dur'" },
+	{ "SELECT CAST(rank AS TEXT), count(*) FROM slice GROUP BY CAST(rank AS TEXT)", "'CAST'" },
+	{ "SELECT count(*) FROM slice, \"slice\" b", "'\"slice\"'" },
+	{ "SELECT count(*) FROM slice, main.slice b", "'main'" },
+	{ "SELECT max(dur) AS c0, name FROM slice GROUP BY name HAVING c0 > 1", "'c0'" },
+	{ "SELECT NOT (rank) + 1, count(*) FROM slice GROUP BY NOT (rank)", "'rank'" },
+	{ "SELECT count(*) FROM (slice), track", "'('" },
 	{ "EXPLAIN SELECT count(*) FROM slice", "'EXPLAIN'" },
 };
 
