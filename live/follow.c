@@ -773,6 +773,13 @@ const GPtrArray *tacho_follow_borrow_collectives(const TachoFollow *follow)
 	return follow->collectives;
 }
 
+gint64 tacho_follow_first_unix_ns(const TachoFollow *follow)
+{
+	gint64 origin_unix_ns = run_window_origin(follow->window);
+
+	return origin_unix_ns == G_MAXINT64 ? 0 : origin_unix_ns;
+}
+
 gint64 tacho_follow_last_unix_ns(const TachoFollow *follow)
 {
 	return run_window_last_ns(follow->window);

@@ -10,6 +10,7 @@
 struct job {
 	TachoJob job; /* what others see of it */
 	gint64 over_us;
+	guint n_beginnings; /* tacho_follow_n_beginnings() at the last look */
 };
 
 struct _TachoJobs {
@@ -41,6 +42,7 @@ static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar 
 		.path = g_strdup(path),
 		.command = g_strdup(command ? command : ""),
 		.start_unix_ns = start_unix_ns,
+		.seen_unix_ns = g_get_real_time() * 1000,
 		.follow = tacho_follow_new(&path, 1),
 		.detector = tacho_detector_new(path),
 	};
@@ -83,6 +85,18 @@ static void find_jobs(TachoJobs *jobs)
 			add_job(jobs, run->pid, run->path, run->command, run->start_unix_ns);
 }
 
+/* Counts of steps fall when steps turn out to be others than they seemed; else they are those of the whole run. */
+static void note_counts(struct job *job)
+{
+	guint n_beginnings = tacho_follow_n_beginnings(job->job.follow);
+
+	if (n_beginnings != job->n_beginnings)
+		job->job.counted_unix_ns = g_get_real_time() * 1000;
+	else if (!n_beginnings)
+		job->job.counted_unix_ns = tacho_follow_first_unix_ns(job->job.follow);
+	job->n_beginnings = n_beginnings;
+}
+
 /* The run may be there before anything is in it: then it is looked at again. */
 static void look_at(struct job *job)
 {
@@ -95,6 +109,7 @@ static void look_at(struct job *job)
 		job->job.error = tacho_printable(error->message);
 		return;
 	}
+	note_counts(job);
 	tacho_detector_judge(job->job.detector, job->job.follow, g_get_real_time() * 1000);
 	if (!*job->job.command) {
 		g_free(job->job.command);

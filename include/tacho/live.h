@@ -71,6 +71,7 @@ guint tacho_follow_n_beginnings(const TachoFollow *follow);
 const GArray *tacho_follow_borrow_ranks(const TachoFollow *follow); /* TachoLiveRank, by rank */
 /* TachoLiveCollective: those that ranks were in when the run was read last. */
 const GPtrArray *tacho_follow_borrow_collectives(const TachoFollow *follow);
+gint64 tacho_follow_first_unix_ns(const TachoFollow *follow); /* 0: nothing was recorded */
 gint64 tacho_follow_last_unix_ns(const TachoFollow *follow);
 const gchar *tacho_follow_command(const TachoFollow *follow);
 
@@ -137,6 +138,8 @@ typedef struct {
 	gint64 pid; /* of `tacho record`; 0: the run was named */
 	gchar *path, *command;
 	gint64 start_unix_ns;
+	gint64 seen_unix_ns;	/* since when it is followed, and its findings are counted */
+	gint64 counted_unix_ns; /* when the counts of its steps were 0; 0: not known */
 	TachoFollow *follow;
 	TachoDetector *detector;
 	gboolean is_over;
