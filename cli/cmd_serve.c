@@ -58,8 +58,11 @@ static void run(HttpServer *server, TachoJobs *jobs)
 	while (!follow_is_interrupted()) {
 		gint64 begin_us = g_get_monotonic_time();
 
+		g_autoptr(LiveSeries) series = NULL;
+
 		tacho_jobs_look(jobs);
-		http_server_show(server, jobs);
+		series = live_series_new(jobs);
+		http_server_show(server, jobs, series);
 		/* no more than half of a core, however many jobs there are */
 		follow_pause((guint)MAX(PAUSE_MS, (g_get_monotonic_time() - begin_us) / 1000));
 	}

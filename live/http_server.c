@@ -316,9 +316,9 @@ guint16 http_server_port(const HttpServer *server)
 	return server->port;
 }
 
-void http_server_show(HttpServer *server, const TachoJobs *jobs)
+void http_server_show(HttpServer *server, const TachoJobs *jobs, const LiveSeries *series)
 {
-	LiveState *state = live_state_new(jobs), *old;
+	LiveState *state = live_state_new(jobs, series), *old;
 
 	pthread_mutex_lock(&server->lock);
 	old = server->state;

@@ -9,6 +9,8 @@
 
 #include <tacho/live.h>
 
+#include "live/live_series.h"
+
 typedef struct _HttpServer HttpServer;
 
 typedef struct {
@@ -22,7 +24,7 @@ typedef struct {
 HttpServer *http_server_new(const TachoServeOptions *options, GError **error);
 void http_server_free(HttpServer *server);
 guint16 http_server_port(const HttpServer *server);
-/* Answer with what `jobs` are now. */
-void http_server_show(HttpServer *server, const TachoJobs *jobs);
+/* Answer with what `jobs` are now; `series` are theirs. */
+void http_server_show(HttpServer *server, const TachoJobs *jobs, const LiveSeries *series);
 
 #endif

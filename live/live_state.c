@@ -122,13 +122,13 @@ static gchar *job_json(const TachoJob *job)
 	return text_end(&text);
 }
 
-LiveState *live_state_new(const TachoJobs *jobs)
+LiveState *live_state_new(const TachoJobs *jobs, const LiveSeries *series)
 {
 	LiveState *state = g_new0(LiveState, 1);
 
 	state->n_users = 1;
 	state->jobs = jobs_json(jobs);
-	state->metrics = live_metrics_text(jobs);
+	state->metrics = live_metrics_text(series);
 	state->job = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs))
 		g_hash_table_insert(state->job, GUINT_TO_POINTER(job->id), job_json(job));
