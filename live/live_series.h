@@ -45,7 +45,11 @@
 	SERIES(tacho_rank_memory_bytes, gauge, "tacho.rank.memory", "By",                          \
 	       "Anonymous memory of the rank's process.")                                          \
 	SERIES(tacho_rank_allocated_bytes, gauge, "tacho.rank.allocated", "By",                    \
-	       "What the framework has allocated.")
+	       "What the framework has allocated.")                                                \
+	SERIES(tacho_pushes_total, counter, "tacho.pushes", "{request}",                           \
+	       "Requests that a receiver of OTLP took, refused, or that were dropped.")            \
+	SERIES(tacho_pushes_waiting, gauge, "tacho.pushes_waiting", "{request}",                   \
+	       "Requests that wait for the receiver.")
 
 enum live_series {
 #define LIVE_SERIES_ENUM(name, type, otlp_name, unit, help) SERIES_##name,
