@@ -8,6 +8,7 @@
 
 #ifdef TACHO_HAVE_MICROHTTPD
 #include "live/http_server.h"
+#include "serve_push.h"
 
 #define DEFAULT_PORT 9460
 #define LEAST_TOKEN  16 /* characters */
@@ -20,13 +21,18 @@ static const gchar description[] =
 	"/metrics. It listens on loopback; any other address takes a token, which clients send as\n"
 	"'Authorization: Bearer TOKEN' or as a password.\n"
 	"\n"
+	"With --otlp, or where OTEL_EXPORTER_OTLP_ENDPOINT is set, it pushes the same figures to\n"
+	"a collector of OpenTelemetry. With --listen none it does nothing else.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho serve                                       then http://127.0.0.1:9460/\n"
-	"  tacho serve --listen 0.0.0.0 --token-file token --tls-cert c.pem --tls-key k.pem\n";
+	"  tacho serve --listen 0.0.0.0 --token-file token --tls-cert c.pem --tls-key k.pem\n"
+	"  tacho serve --otlp http://127.0.0.1:4318\n";
 
 struct options {
 	gchar *address, *token_file, *certificate_file, *key_file;
 	gint port;
+	struct serve_push_options push;
 };
 
 static gboolean read_text(const gchar *path, gchar **ret_text)
@@ -53,7 +59,8 @@ static gboolean check_token(gchar *token)
 	return FALSE;
 }
 
-static void run(HttpServer *server, TachoJobs *jobs)
+/* `server` and `push`: NULL where there is none. */
+static void run(HttpServer *server, ServePush *push, TachoJobs *jobs)
 {
 	while (!follow_is_interrupted()) {
 		gint64 begin_us = g_get_monotonic_time();
@@ -62,10 +69,28 @@ static void run(HttpServer *server, TachoJobs *jobs)
 
 		tacho_jobs_look(jobs);
 		series = live_series_new(jobs);
-		http_server_show(server, jobs, series);
+		serve_push_look(push, series);
+		if (server)
+			http_server_show(server, jobs, series);
 		/* no more than half of a core, however many jobs there are */
 		follow_pause((guint)MAX(PAUSE_MS, (g_get_monotonic_time() - begin_us) / 1000));
 	}
+}
+
+/* It pushes, and listens nowhere. */
+static int serve_nobody(const struct options *options, int argc, char **argv)
+{
+	g_autoptr(TachoJobs) jobs = NULL;
+	ServePush *push;
+
+	if (!serve_push_begin(&options->push, g_get_user_name(), &push))
+		return CLI_BAD;
+	if (!push)
+		return cli_fail("serve", "--listen none leaves nothing to do without --otlp");
+	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
+	run(NULL, push, jobs);
+	serve_push_end(push);
+	return cli_finish("serve", CLI_DONE);
 }
 
 static int serve(const struct options *options, int argc, char **argv)
@@ -74,8 +99,12 @@ static int serve(const struct options *options, int argc, char **argv)
 	g_autoptr(TachoJobs) jobs = NULL;
 	TachoServeOptions how = { .address = options->address, .port = (guint16)options->port };
 	GError *error = NULL;
+	gchar instance[16];
 	HttpServer *server;
+	ServePush *push;
 
+	if (options->address && strcmp(options->address, "none") == 0)
+		return serve_nobody(options, argc, argv);
 	if (options->port < 0 || options->port > 65535)
 		return cli_fail("serve", "--port takes 0 to 65535, not %d", options->port);
 	if (!options->certificate_file != !options->key_file)
@@ -90,13 +119,19 @@ static int serve(const struct options *options, int argc, char **argv)
 	server = http_server_new(&how, &error);
 	if (!server)
 		return cli_fail_error("serve", error);
+	g_snprintf(instance, sizeof(instance), "%u", http_server_port(server));
+	if (!serve_push_begin(&options->push, instance, &push)) {
+		http_server_free(server);
+		return CLI_BAD;
+	}
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
 	printf("tacho serve: %s://%s%s%s:%u/\n", certificate ? "https" : "http",
 	       how.address && strchr(how.address, ':') ? "[" : "",
 	       how.address ? how.address : "127.0.0.1",
 	       how.address && strchr(how.address, ':') ? "]" : "", http_server_port(server));
 	fflush(stdout);
-	run(server, jobs);
+	run(server, push, jobs);
+	serve_push_end(push);
 	http_server_free(server);
 	return cli_finish("serve", CLI_DONE);
 }
@@ -106,7 +141,7 @@ int cmd_serve(int argc, char **argv)
 	struct options options = { .port = DEFAULT_PORT };
 	const GOptionEntry entries[] = {
 		{ "listen", 0, 0, G_OPTION_ARG_STRING, &options.address,
-		  "listen on this numeric address (default: 127.0.0.1)", "ADDRESS" },
+		  "listen on this numeric address, or on none (default: 127.0.0.1)", "ADDRESS" },
 		{ "port", 'p', 0, G_OPTION_ARG_INT, &options.port,
 		  "listen on this port (default: 9460; 0: any that is free)", "N" },
 		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &options.token_file,
@@ -115,6 +150,17 @@ int cmd_serve(int argc, char **argv)
 		  "speak TLS, with the certificate in this PEM file", "FILE" },
 		{ "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options.key_file,
 		  "... and the key in this one", "FILE" },
+		{ "otlp", 0, 0, G_OPTION_ARG_STRING, &options.push.url,
+		  "push the figures to this receiver of OTLP over HTTP, or to none (default: as "
+		  "OTEL_EXPORTER_OTLP_ENDPOINT says)",
+		  "URL" },
+		{ "otlp-interval", 0, 0, G_OPTION_ARG_DOUBLE, &options.push.interval_s,
+		  "... every so many seconds (default: 10)", "S" },
+		{ "otlp-headers", 0, 0, G_OPTION_ARG_FILENAME, &options.push.headers_file,
+		  "... with the headers in FILE, a line each (Authorization: ...)", "FILE" },
+		{ "otlp-ca", 0, 0, G_OPTION_ARG_FILENAME, &options.push.ca_file,
+		  "... whose certificate is signed by one in this PEM file (default: the system's)",
+		  "FILE" },
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;
@@ -127,6 +173,7 @@ int cmd_serve(int argc, char **argv)
 	g_free(options.token_file);
 	g_free(options.certificate_file);
 	g_free(options.key_file);
+	serve_push_options_release(&options.push);
 	return status;
 }
 
