@@ -1,13 +1,12 @@
 #include "live/otlp_push.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <tacho/info.h>
 
 #include "live/http_client.h"
 #include "live/otlp_message.h"
+#include "live/quiet_thread.h"
 
 #define MAX_WAITING	 64
 #define MAX_BYTES	 (32 << 20) /* that wait */
@@ -230,19 +229,6 @@ static void *push_all(void *data)
 	}
 }
 
-/* Signals are for the thread that serves. */
-static int begin_thread(OtlpPush *push)
-{
-	sigset_t all, before;
-	int status;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	status = pthread_create(&push->thread, NULL, push_all, push);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return status;
-}
-
 /* --- who offers ------------------------------------------------------------------------------ */
 
 static void push_release(OtlpPush *push)
@@ -275,7 +261,7 @@ OtlpPush *otlp_push_new(OtlpSettings *settings, GError **error)
 	pthread_mutex_init(&push->lock, NULL);
 	push->client = http_client_new();
 	if (push->client)
-		status = begin_thread(push);
+		status = quiet_thread_begin(&push->thread, push_all, push);
 	if (!status)
 		return push;
 	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(status),
