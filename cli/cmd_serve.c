@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tacho/live.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "follow_report.h"
@@ -21,18 +22,22 @@ static const gchar description[] =
 	"/metrics. It listens on loopback; any other address takes a token, which clients send as\n"
 	"'Authorization: Bearer TOKEN' or as a password.\n"
 	"\n"
+	"With --from it gathers the jobs of other hosts, each with a 'tacho serve' of its own.\n"
+	"\n"
 	"With --otlp, or where OTEL_EXPORTER_OTLP_ENDPOINT is set, it pushes the same figures to\n"
 	"a collector of OpenTelemetry. With --listen none it does nothing else.\n"
 	"\n"
 	"Examples:\n"
 	"  tacho serve                                       then http://127.0.0.1:9460/\n"
 	"  tacho serve --listen 0.0.0.0 --token-file token --tls-cert c.pem --tls-key k.pem\n"
+	"  tacho serve --from http://node2:9460 --from http://node3:9460 --from-token-file token\n"
 	"  tacho serve --otlp http://127.0.0.1:4318\n";
 
 struct options {
 	gchar *address, *token_file, *certificate_file, *key_file;
 	gint port;
 	struct serve_push_options push;
+	gchar **from, *from_token_file, *from_ca_file;
 };
 
 static gboolean read_text(const gchar *path, gchar **ret_text)
@@ -50,6 +55,10 @@ static gboolean check_token(gchar *token)
 	if (!token)
 		return TRUE;
 	g_strstrip(token);
+	if (strpbrk(token, "\r\n")) {
+		cli_fail("serve", "the token has more than one line");
+		return FALSE;
+	}
 	if (strlen(token) >= LEAST_TOKEN)
 		return TRUE;
 	cli_fail("serve",
@@ -59,37 +68,100 @@ static gboolean check_token(gchar *token)
 	return FALSE;
 }
 
-/* `server` and `push`: NULL where there is none. */
-static void run(HttpServer *server, ServePush *push, TachoJobs *jobs)
+/* Of all hosts; NULL: nothing is gathered, and `own` are all. */
+static LiveSeries *add_fleet(const LiveSeries *own, Fleet *fleet)
 {
+#ifdef TACHO_HAVE_CURL
+	LiveSeries *all;
+
+	if (!fleet)
+		return NULL;
+	all = live_series_new_empty();
+	live_series_append(all, own);
+	fleet_add_series(fleet, all);
+	return all;
+#else
+	(void)own;
+	(void)fleet;
+	return NULL;
+#endif
+}
+
+/* `server`, `push` and `fleet`: NULL where there is none. */
+static void run(HttpServer *server, ServePush *push, Fleet *fleet, TachoJobs *jobs)
+{
+	gchar host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
 	while (!follow_is_interrupted()) {
 		gint64 begin_us = g_get_monotonic_time();
 
-		g_autoptr(LiveSeries) series = NULL;
+		g_autoptr(LiveSeries) own = NULL, gathered = NULL;
+		const LiveSeries *all;
 
 		tacho_jobs_look(jobs);
-		series = live_series_new(jobs);
-		serve_push_look(push, series);
+		own = live_series_new(jobs, fleet ? host : NULL);
+		serve_push_count(push, own);
+		gathered = add_fleet(own, fleet);
+		all = gathered ? gathered : own;
+		serve_push_look(push, all);
 		if (server)
-			http_server_show(server, jobs, series);
+			http_server_show(server, live_state_new(jobs, host, own, all, fleet));
 		/* no more than half of a core, however many jobs there are */
 		follow_pause((guint)MAX(PAUSE_MS, (g_get_monotonic_time() - begin_us) / 1000));
 	}
 }
 
+/* Begin to gather from the hosts that were named; none: `*ret_fleet` is NULL. False: it cannot, as was said. */
+static gboolean begin_fleet(const struct options *options, Fleet **ret_fleet)
+{
+	*ret_fleet = NULL;
+	if (!options->from)
+		return TRUE;
+#ifdef TACHO_HAVE_CURL
+	g_autofree gchar *token = NULL;
+	GError *error = NULL;
+
+	if (!read_text(options->from_token_file, &token) || !check_token(token))
+		return FALSE;
+	*ret_fleet = fleet_new((const gchar *const *)options->from, token, options->from_ca_file,
+			       &error);
+	if (!*ret_fleet)
+		cli_fail_error("serve", error);
+	return *ret_fleet != NULL;
+#else
+	cli_fail("serve", "this tacho was built without libcurl, and gathers nothing");
+	return FALSE;
+#endif
+}
+
+static void end_fleet(Fleet *fleet)
+{
+#ifdef TACHO_HAVE_CURL
+	fleet_free(fleet);
+#else
+	(void)fleet;
+#endif
+}
+
 /* It pushes, and listens nowhere. */
-static int serve_nobody(const struct options *options, int argc, char **argv)
+static int serve_nobody(const struct options *options, Fleet *fleet, int argc, char **argv)
 {
 	g_autoptr(TachoJobs) jobs = NULL;
 	ServePush *push;
 
-	if (!serve_push_begin(&options->push, g_get_user_name(), &push))
+	if (!serve_push_begin(&options->push, g_get_user_name(), &push)) {
+		end_fleet(fleet);
 		return CLI_BAD;
-	if (!push)
+	}
+	if (!push) {
+		end_fleet(fleet);
 		return cli_fail("serve", "--listen none leaves nothing to do without --otlp");
+	}
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
-	run(NULL, push, jobs);
+	run(NULL, push, fleet, jobs);
 	serve_push_end(push);
+	end_fleet(fleet);
 	return cli_finish("serve", CLI_DONE);
 }
 
@@ -102,9 +174,8 @@ static int serve(const struct options *options, int argc, char **argv)
 	gchar instance[16];
 	HttpServer *server;
 	ServePush *push;
+	Fleet *fleet;
 
-	if (options->address && strcmp(options->address, "none") == 0)
-		return serve_nobody(options, argc, argv);
 	if (options->port < 0 || options->port > 65535)
 		return cli_fail("serve", "--port takes 0 to 65535, not %d", options->port);
 	if (!options->certificate_file != !options->key_file)
@@ -113,15 +184,23 @@ static int serve(const struct options *options, int argc, char **argv)
 	    !read_text(options->certificate_file, &certificate) ||
 	    !read_text(options->key_file, &key))
 		return CLI_BAD;
+	if (!begin_fleet(options, &fleet))
+		return CLI_BAD;
+	if (options->address && strcmp(options->address, "none") == 0)
+		return serve_nobody(options, fleet, argc, argv);
+	how.fleet = fleet;
 	how.token = token;
 	how.certificate = certificate;
 	how.key = key;
 	server = http_server_new(&how, &error);
-	if (!server)
+	if (!server) {
+		end_fleet(fleet);
 		return cli_fail_error("serve", error);
+	}
 	g_snprintf(instance, sizeof(instance), "%u", http_server_port(server));
 	if (!serve_push_begin(&options->push, instance, &push)) {
 		http_server_free(server);
+		end_fleet(fleet);
 		return CLI_BAD;
 	}
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
@@ -130,9 +209,10 @@ static int serve(const struct options *options, int argc, char **argv)
 	       how.address ? how.address : "127.0.0.1",
 	       how.address && strchr(how.address, ':') ? "]" : "", http_server_port(server));
 	fflush(stdout);
-	run(server, push, jobs);
+	run(server, push, fleet, jobs);
 	serve_push_end(push);
 	http_server_free(server);
+	end_fleet(fleet);
 	return cli_finish("serve", CLI_DONE);
 }
 
@@ -150,6 +230,15 @@ int cmd_serve(int argc, char **argv)
 		  "speak TLS, with the certificate in this PEM file", "FILE" },
 		{ "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options.key_file,
 		  "... and the key in this one", "FILE" },
+		{ "from", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.from,
+		  "gather the jobs of this host's tacho serve as well; may be given for each host",
+		  "URL" },
+		{ "from-token-file", 0, 0, G_OPTION_ARG_FILENAME, &options.from_token_file,
+		  "... which take the token in FILE", "FILE" },
+		{ "from-ca", 0, 0, G_OPTION_ARG_FILENAME, &options.from_ca_file,
+		  "... whose certificates are signed by one in this PEM file (default: the "
+		  "system's)",
+		  "FILE" },
 		{ "otlp", 0, 0, G_OPTION_ARG_STRING, &options.push.url,
 		  "push the figures to this receiver of OTLP over HTTP, or to none (default: as "
 		  "OTEL_EXPORTER_OTLP_ENDPOINT says)",
@@ -174,6 +263,9 @@ int cmd_serve(int argc, char **argv)
 	g_free(options.certificate_file);
 	g_free(options.key_file);
 	serve_push_options_release(&options.push);
+	g_strfreev(options.from);
+	g_free(options.from_token_file);
+	g_free(options.from_ca_file);
 	return status;
 }
 

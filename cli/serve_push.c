@@ -60,13 +60,18 @@ gboolean serve_push_begin(const struct serve_push_options *options, const gchar 
 	return TRUE;
 }
 
-void serve_push_look(ServePush *push, LiveSeries *series)
+void serve_push_count(ServePush *push, LiveSeries *series)
+{
+	if (push)
+		otlp_push_count(push, series);
+}
+
+void serve_push_look(ServePush *push, const LiveSeries *series)
 {
 	g_autofree gchar *news = NULL;
 
 	if (!push)
 		return;
-	otlp_push_count(push, series);
 	otlp_push_offer(push, series);
 	news = otlp_push_take_news(push);
 	if (news)
@@ -91,7 +96,13 @@ gboolean serve_push_begin(const struct serve_push_options *options, const gchar 
 	return FALSE;
 }
 
-void serve_push_look(ServePush *push, LiveSeries *series)
+void serve_push_count(ServePush *push, LiveSeries *series)
+{
+	(void)push;
+	(void)series;
+}
+
+void serve_push_look(ServePush *push, const LiveSeries *series)
 {
 	(void)push;
 	(void)series;

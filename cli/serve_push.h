@@ -17,8 +17,10 @@ typedef struct _OtlpPush ServePush;
  * host. False: it cannot, as was said. */
 gboolean serve_push_begin(const struct serve_push_options *options, const gchar *instance,
 			  ServePush **ret_push);
-/* With each look: counts of pushes are added to `series`, which are pushed when it is time. NULL: nothing is done. */
-void serve_push_look(ServePush *push, LiveSeries *series);
+/* With each look: counts of pushes are added to `series`. NULL: nothing is done. */
+void serve_push_count(ServePush *push, LiveSeries *series);
+/* `series` are pushed if it is time. NULL: nothing is done. */
+void serve_push_look(ServePush *push, const LiveSeries *series);
 void serve_push_end(ServePush *push);
 
 #endif

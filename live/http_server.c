@@ -23,6 +23,7 @@ struct _HttpServer {
 	gchar *token, *host; /* host: numeric address that it listens on */
 	gboolean is_loopback;
 	guint16 port;
+	Fleet *fleet;
 	pthread_mutex_t lock;
 	LiveState *state; /* guarded by `lock`; NULL: nothing was shown yet */
 };
@@ -136,21 +137,46 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, guint status, c
 #define JSON_TYPE    "application/json"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-static enum MHD_Result answer_job(struct MHD_Connection *connection, const LiveState *state,
-				  const gchar *id)
+#ifdef TACHO_HAVE_CURL
+/* A job of another host, which is asked for it when somebody asks here. */
+static enum MHD_Result answer_fleet_job(HttpServer *server, struct MHD_Connection *connection,
+					guint id)
 {
-	guint64 number;
+	gboolean is_known;
+	g_autofree gchar *text = fleet_job_json(server->fleet, id, &is_known);
+
+	if (text)
+		return send_copy(connection, MHD_HTTP_OK, JSON_TYPE, text);
+	return is_known ? refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				 "its host is being asked for it: come again")
+			: refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such job");
+}
+#endif
+
+static enum MHD_Result answer_job(HttpServer *server, struct MHD_Connection *connection,
+				  const LiveState *state, const gchar *id)
+{
+	guint64 number = 0;
 	const gchar *text = NULL;
 
 	if (g_ascii_string_to_unsigned(id, 10, 0, G_MAXUINT, &number, NULL))
 		text = g_hash_table_lookup(state->job, GUINT_TO_POINTER((guint)number));
+#ifdef TACHO_HAVE_CURL
+	if (!text && server->fleet && number >= FLEET_IDS)
+		return answer_fleet_job(server, connection, (guint)number);
+#else
+	(void)server;
+#endif
 	return text ? send_copy(connection, MHD_HTTP_OK, JSON_TYPE, text)
 		    : refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such job");
 }
 
-static enum MHD_Result answer_path(struct MHD_Connection *connection, const LiveState *state,
-				   const gchar *path)
+static enum MHD_Result answer_path(HttpServer *server, struct MHD_Connection *connection,
+				   const LiveState *state, const gchar *path)
 {
+	gboolean is_own =
+		MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, FLEET_OWN) != NULL;
+
 	if (strcmp(path, "/") == 0)
 		return send_asset(connection, "text/html; charset=utf-8", live_asset_index);
 	if (strcmp(path, "/live.js") == 0)
@@ -165,13 +191,19 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection, const Live
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 			      "no look has been taken yet");
 	if (strcmp(path, "/metrics") == 0)
-		return send_copy(connection, MHD_HTTP_OK, METRICS_TYPE, state->metrics);
+		return send_copy(connection, MHD_HTTP_OK, METRICS_TYPE,
+				 is_own || !state->metrics ? state->own_metrics : state->metrics);
 	if (strcmp(path, "/api/jobs") == 0)
-		return send_copy(connection, MHD_HTTP_OK, JSON_TYPE, state->jobs);
+		return send_copy(connection, MHD_HTTP_OK, JSON_TYPE,
+				 is_own || !state->jobs ? state->own_jobs : state->jobs);
+	if (strcmp(path, "/api/hosts") == 0)
+		return send_copy(connection, MHD_HTTP_OK, JSON_TYPE,
+				 state->hosts ? state->hosts : "[]\n");
 	if (g_str_has_prefix(path, "/api/jobs/"))
-		return answer_job(connection, state, path + strlen("/api/jobs/"));
-	return refuse(connection, MHD_HTTP_NOT_FOUND,
-		      "there are /, /metrics, /grafana.json, /api/jobs and /api/jobs/ID");
+		return answer_job(server, connection, state, path + strlen("/api/jobs/"));
+	return refuse(
+		connection, MHD_HTTP_NOT_FOUND,
+		"there are /, /metrics, /grafana.json, /api/hosts, /api/jobs and /api/jobs/ID");
 }
 
 static enum MHD_Result answer(void *server_pointer, struct MHD_Connection *connection,
@@ -201,7 +233,7 @@ static enum MHD_Result answer(void *server_pointer, struct MHD_Connection *conne
 			       : refuse(connection, MHD_HTTP_FORBIDDEN,
 					"without a token only localhost is served");
 	state = take_state(server);
-	result = answer_path(connection, state, url);
+	result = answer_path(server, connection, state, url);
 	live_state_unref(state);
 	return result;
 }
@@ -284,6 +316,7 @@ HttpServer *http_server_new(const TachoServeOptions *options, GError **error)
 	pthread_mutex_init(&server->lock, NULL);
 	server->host = g_strdup(options->address ? options->address : "127.0.0.1");
 	server->token = g_strdup(options->token);
+	server->fleet = options->fleet;
 	if (!parse_address(server->host, options->port, &address, &server->is_loopback))
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "'%s' is no numeric address",
 			    server->host);
@@ -316,9 +349,9 @@ guint16 http_server_port(const HttpServer *server)
 	return server->port;
 }
 
-void http_server_show(HttpServer *server, const TachoJobs *jobs, const LiveSeries *series)
+void http_server_show(HttpServer *server, LiveState *state)
 {
-	LiveState *state = live_state_new(jobs, series), *old;
+	LiveState *old;
 
 	pthread_mutex_lock(&server->lock);
 	old = server->state;

@@ -9,7 +9,7 @@
 
 #include <tacho/live.h>
 
-#include "live/live_series.h"
+#include "live/live_state.h"
 
 typedef struct _HttpServer HttpServer;
 
@@ -18,13 +18,14 @@ typedef struct {
 	guint16 port;			/* 0: any that is free */
 	const gchar *token;		/* NULL: none is asked for */
 	const gchar *certificate, *key; /* PEM texts; NULL: no TLS */
+	Fleet *fleet;			/* whose jobs are asked for as well; NULL: none */
 } TachoServeOptions;
 
 /* NULL: it cannot listen there, as the error says. */
 HttpServer *http_server_new(const TachoServeOptions *options, GError **error);
 void http_server_free(HttpServer *server);
 guint16 http_server_port(const HttpServer *server);
-/* Answer with what `jobs` are now; `series` are theirs. */
-void http_server_show(HttpServer *server, const TachoJobs *jobs, const LiveSeries *series);
+/* Answer with `state`, which is the server's from then on. */
+void http_server_show(HttpServer *server, LiveState *state);
 
 #endif

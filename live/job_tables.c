@@ -60,6 +60,21 @@ static const TachoColumn finding_columns[] = {
 	{ .key = "since_unix_ns", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 };
 
+TachoTable *live_jobs_table(void)
+{
+	return tacho_table_new("jobs", job_columns, G_N_ELEMENTS(job_columns));
+}
+
+TachoTable *live_ranks_table(void)
+{
+	return tacho_table_new("ranks", rank_columns, G_N_ELEMENTS(rank_columns));
+}
+
+TachoTable *live_findings_table(void)
+{
+	return tacho_table_new("findings", finding_columns, G_N_ELEMENTS(finding_columns));
+}
+
 /* The finding that is not over and goes before all others. */
 static const TachoFinding *worst_finding(const TachoJob *job)
 {
@@ -124,7 +139,7 @@ static void add_job(TachoTable *table, const TachoJob *job)
 
 TachoTable *tacho_jobs_table(const TachoJobs *jobs)
 {
-	TachoTable *table = tacho_table_new("jobs", job_columns, G_N_ELEMENTS(job_columns));
+	TachoTable *table = live_jobs_table();
 
 	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs))
 		add_job(table, job);
@@ -180,7 +195,7 @@ static void add_rank(TachoTable *table, const TachoLiveRank *rank, const struct 
 
 TachoTable *tacho_job_ranks_table(const TachoJob *job)
 {
-	TachoTable *table = tacho_table_new("ranks", rank_columns, G_N_ELEMENTS(rank_columns));
+	TachoTable *table = live_ranks_table();
 	g_autoptr(GArray) means = recent_steps_means(job->follow, NEWEST, 0);
 
 	FOR_EACH(const TachoLiveRank, rank, tacho_follow_borrow_ranks(job->follow))
@@ -190,8 +205,7 @@ TachoTable *tacho_job_ranks_table(const TachoJob *job)
 
 TachoTable *tacho_job_findings_table(const TachoJob *job)
 {
-	TachoTable *table =
-		tacho_table_new("findings", finding_columns, G_N_ELEMENTS(finding_columns));
+	TachoTable *table = live_findings_table();
 
 	FOR_EACH_POINTER(const TachoFinding, finding,
 			 tacho_detector_borrow_findings(job->detector)) {

@@ -11,6 +11,11 @@ gdouble live_median(const gdouble *values, guint n); /* NaN of none */
 /* What `slow` does longer by itself than `other`. */
 const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_rank *other);
 
+/* Tables without rows of jobs, of ranks, and of findings. */
+TachoTable *live_jobs_table(void);
+TachoTable *live_ranks_table(void);
+TachoTable *live_findings_table(void);
+
 /* So many runs, this one among them, share a core's time. */
 void follow_set_beside(TachoFollow *follow, guint n);
 /* For tests: a row as a look might have brought it, the only new one. */

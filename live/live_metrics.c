@@ -35,6 +35,8 @@ static void append_point(GString *text, const LiveSeries *series, const gchar *n
 			const struct live_series_job *job =
 				&g_array_index(series->jobs, struct live_series_job, point->job);
 
+			if (job->host)
+				append_label(text, "host", job->host);
 			append_number_label(text, "id", job->id);
 			append_label(text, "run", job->run);
 		}

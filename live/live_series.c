@@ -115,26 +115,36 @@ static void add_ranks(const struct place *place, const TachoJob *job)
 	}
 }
 
+static const gchar *const part_names[] = { "compute", "exposed_communication", "wait", "idle",
+					   "data_wait" };
+
 static void add_parts(const struct place *place, const TachoJobSummary *summary)
 {
-	const struct {
-		const gchar *name;
-		gdouble percent;
-	} parts[] = {
-		{ "compute", summary->compute_pct },
-		{ "exposed_communication", summary->exposed_pct },
-		{ "wait", summary->wait_pct },
-		{ "idle", summary->idle_pct },
-		{ "data_wait", summary->data_wait_pct },
-	};
+	const gdouble percents[] = { summary->compute_pct, summary->exposed_pct, summary->wait_pct,
+				     summary->idle_pct, summary->data_wait_pct };
 
-	for (guint i = 0; summary->n_steps && i < G_N_ELEMENTS(parts); i++)
-		add_text(place, SERIES_tacho_job_part_ratio, "part", parts[i].name,
-			 parts[i].percent / 100);
+	for (guint i = 0; summary->n_steps && i < G_N_ELEMENTS(percents); i++)
+		add_text(place, SERIES_tacho_job_part_ratio, "part", part_names[i],
+			 percents[i] / 100);
 }
 
-/* (2) */
-static gchar *make_label(const gchar *text)
+const gchar *live_series_label(const gchar *key, const gchar *value, gint *ret_place)
+{
+	gboolean is_kind = strcmp(key, "kind") == 0;
+	guint n = is_kind ? (guint)TACHO_N_FINDINGS : G_N_ELEMENTS(part_names);
+
+	for (guint i = 0; i < n; i++) {
+		const gchar *name = is_kind ? tacho_finding_name(i) : part_names[i];
+
+		if (strcmp(name, value) == 0) {
+			*ret_place = (gint)i;
+			return name;
+		}
+	}
+	return NULL;
+}
+
+gchar *live_series_text(const gchar *text)
 {
 	gchar *valid = tacho_printable(text), *at = valid;
 
@@ -144,10 +154,12 @@ static gchar *make_label(const gchar *text)
 	return valid;
 }
 
-static void add_job(LiveSeries *series, const TachoJob *job)
+static void add_job(LiveSeries *series, const TachoJob *job, const gchar *host)
 {
 	g_autofree gchar *name = g_path_get_basename(job->path);
-	struct live_series_job labels = { .id = job->id, .run = make_label(name) };
+	struct live_series_job labels = { .id = job->id,
+					  .run = live_series_text(name),
+					  .host = g_strdup(host) };
 	struct place place = { .series = series,
 			       .job = series->jobs->len,
 			       .steps_since_ns = job->counted_unix_ns,
@@ -168,14 +180,16 @@ static void add_job(LiveSeries *series, const TachoJob *job)
 	add_ranks(&place, job);
 }
 
-static void clear_job(gpointer job)
+static void clear_job(gpointer pointer)
 {
-	g_free(((struct live_series_job *)job)->run);
+	struct live_series_job *job = pointer;
+
+	g_free(job->run);
+	g_free(job->host);
 }
 
-LiveSeries *live_series_new(const TachoJobs *jobs)
+LiveSeries *live_series_new_empty(void)
 {
-	const GPtrArray *all = tacho_jobs_borrow(jobs);
 	LiveSeries *series = g_new0(LiveSeries, 1);
 
 	series->unix_ns = g_get_real_time() * 1000;
@@ -183,13 +197,42 @@ LiveSeries *live_series_new(const TachoJobs *jobs)
 	g_array_set_clear_func(series->jobs, clear_job);
 	for (guint i = 0; i < N_LIVE_SERIES; i++)
 		series->points[i] = g_array_new(FALSE, FALSE, sizeof(struct live_point));
+	return series;
+}
+
+LiveSeries *live_series_new(const TachoJobs *jobs, const gchar *host)
+{
+	const GPtrArray *all = tacho_jobs_borrow(jobs);
+	LiveSeries *series = live_series_new_empty();
+
 	live_series_add(series, SERIES_tacho_build_info, "version", TACHO_VERSION, 1, 0);
 	live_series_add(series, SERIES_tacho_jobs, NULL, NULL, all->len, 0);
 	live_series_add(series, SERIES_tacho_jobs_left_out, NULL, NULL,
 			all->len > LIVE_MAX_JOBS ? all->len - LIVE_MAX_JOBS : 0, 0);
 	for (guint i = 0; i < MIN(all->len, LIVE_MAX_JOBS); i++)
-		add_job(series, g_ptr_array_index(all, i));
+		add_job(series, g_ptr_array_index(all, i), host);
 	return series;
+}
+
+void live_series_append(LiveSeries *series, const LiveSeries *other)
+{
+	guint first = series->jobs->len;
+
+	FOR_EACH(const struct live_series_job, job, other->jobs) {
+		struct live_series_job copy = { .id = job->id,
+						.run = g_strdup(job->run),
+						.host = g_strdup(job->host) };
+
+		g_array_append_val(series->jobs, copy);
+	}
+	for (guint i = 0; i < N_LIVE_SERIES; i++)
+		FOR_EACH(const struct live_point, point, other->points[i]) {
+			struct live_point copy = *point;
+
+			if (copy.job != LIVE_NO_JOB)
+				copy.job += first;
+			g_array_append_val(series->points[i], copy);
+		}
 }
 
 void live_series_free(LiveSeries *series)

@@ -49,7 +49,11 @@
 	SERIES(tacho_pushes_total, counter, "tacho.pushes", "{request}",                           \
 	       "Requests that a receiver of OTLP took, refused, or that were dropped.")            \
 	SERIES(tacho_pushes_waiting, gauge, "tacho.pushes_waiting", "{request}",                   \
-	       "Requests that wait for the receiver.")
+	       "Requests that wait for the receiver.")                                             \
+	SERIES(tacho_host_up, gauge, "tacho.host.up", "",                                          \
+	       "1 while the host, whose jobs are gathered, answers.")                              \
+	SERIES(tacho_host_answer_timestamp_seconds, gauge, "tacho.host.answer.timestamp", "s",     \
+	       "When the host answered last.")
 
 enum live_series {
 #define LIVE_SERIES_ENUM(name, type, otlp_name, unit, help) SERIES_##name,
@@ -67,6 +71,7 @@ struct live_series_kind {
 struct live_series_job {
 	guint id;
 	gchar *run;
+	gchar *host; /* NULL: nothing is gathered from other hosts */
 };
 
 #define LIVE_NO_JOB G_MAXUINT
@@ -75,7 +80,7 @@ struct live_series_job {
 struct live_point {
 	guint job; /* whose labels it has: index of `jobs`, or LIVE_NO_JOB */
 	const gchar *key,
-		*text; /* its own label; no key: none, no text: `number` is its value; static */
+		*text; /* its own label; no key: none, no text: `number` is its value; not owned */
 	gint32 number;
 	gint64 since_unix_ns; /* of a counter: when it was 0; 0: not known */
 	gdouble value;	      /* finite */
@@ -87,14 +92,22 @@ typedef struct {
 	GArray *points[N_LIVE_SERIES];
 } LiveSeries;
 
-/* What the jobs are now. The result is the caller's. */
-LiveSeries *live_series_new(const TachoJobs *jobs);
+/* What the jobs are now, on the host of that name (NULL: it is not told). The result is the caller's. */
+LiveSeries *live_series_new(const TachoJobs *jobs, const gchar *host);
+LiveSeries *live_series_new_empty(void);
 void live_series_free(LiveSeries *series);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(LiveSeries, live_series_free)
 
-/* A number of no job, with a label of its own or NULL; texts are static. */
+/* Add those of `other`, whose texts, but those of jobs, must stay. */
+void live_series_append(LiveSeries *series, const LiveSeries *other);
+/* A number of no job, with a label of its own or NULL; texts must stay as long as the series. */
 void live_series_add(LiveSeries *series, enum live_series kind, const gchar *key, const gchar *text,
 		     gdouble value, gint64 since_unix_ns);
+
+/* (2): `text` as a label. The caller's. */
+gchar *live_series_text(const gchar *text);
+/* Of a label of findings or parts, "kind" or "part", the static text of a value and its place among them; NULL: there is none such. */
+const gchar *live_series_label(const gchar *key, const gchar *value, gint *ret_place);
 
 const struct live_series_kind *live_series_kind(enum live_series series);
 

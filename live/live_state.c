@@ -1,6 +1,7 @@
 #include "live/live_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/table_internal.h"
 #include "base/for_each.h"
@@ -39,7 +40,7 @@ static gchar *text_end(struct text *text)
 }
 
 /* The jobs' rows, each with its id before the columns of the table. */
-static gchar *jobs_json(const TachoJobs *jobs)
+static gchar *jobs_json(const TachoJobs *jobs, const gchar *host)
 {
 	g_autoptr(TachoTable) table = tacho_jobs_table(jobs);
 	const GPtrArray *all = tacho_jobs_borrow(jobs);
@@ -53,6 +54,7 @@ static gchar *jobs_json(const TachoJobs *jobs)
 		json_writer_line(text.json);
 		json_writer_begin_object(text.json);
 		json_writer_integer(json_writer_key(text.json, "id"), job->id);
+		json_writer_string(json_writer_key(text.json, "host"), host);
 		table_write_row_members(table, i, text.json);
 		json_writer_end_object(text.json);
 	}
@@ -122,13 +124,44 @@ static gchar *job_json(const TachoJob *job)
 	return text_end(&text);
 }
 
-LiveState *live_state_new(const TachoJobs *jobs, const LiveSeries *series)
+#ifdef TACHO_HAVE_CURL
+/* Rows of other hosts behind our own. */
+static gchar *all_jobs_json(const gchar *own, Fleet *fleet)
+{
+	GString *json = g_string_new(own);
+	gsize n;
+
+	g_string_truncate(json, (gsize)(strrchr(own, ']') - own));
+	n = json->len;
+	while (n && g_ascii_isspace(json->str[n - 1]))
+		n--;
+	g_string_truncate(json, n);
+	fleet_append_jobs(fleet, json);
+	if (json->len > n && json->str[n - 1] == '[')
+		g_string_erase(json, (gssize)n, 1); /* the comma before the first */
+	g_string_append(json, "]\n");
+	return g_string_free(json, FALSE);
+}
+#endif
+
+LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSeries *own,
+			  const LiveSeries *all, Fleet *fleet)
 {
 	LiveState *state = g_new0(LiveState, 1);
 
 	state->n_users = 1;
-	state->jobs = jobs_json(jobs);
-	state->metrics = live_metrics_text(series);
+	state->own_jobs = jobs_json(jobs, host);
+	state->own_metrics = live_metrics_text(own);
+#ifdef TACHO_HAVE_CURL
+	if (fleet) {
+		state->jobs = all_jobs_json(state->own_jobs, fleet);
+		state->metrics = live_metrics_text(all);
+		state->hosts = fleet_hosts_json(fleet);
+	}
+#else
+	(void)all;
+	(void)fleet;
+#endif
 	state->job = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs))
 		g_hash_table_insert(state->job, GUINT_TO_POINTER(job->id), job_json(job));
@@ -146,7 +179,10 @@ void live_state_unref(LiveState *state)
 	if (!state || !g_atomic_int_dec_and_test(&state->n_users))
 		return;
 	g_free(state->jobs);
+	g_free(state->own_jobs);
 	g_free(state->metrics);
+	g_free(state->own_metrics);
+	g_free(state->hosts);
 	g_hash_table_unref(state->job);
 	g_free(state);
 }

@@ -7,17 +7,21 @@
 
 #include <tacho/live.h>
 
+#include "live/fleet.h"
 #include "live/live_series.h"
 
 typedef struct {
 	gint n_users;
-	gchar *jobs;	 /* JSON */
-	gchar *metrics;	 /* as Prometheus reads them */
-	GHashTable *job; /* id -> JSON */
+	gchar *jobs, *own_jobs;	      /* JSON; `own`: without those of other hosts */
+	gchar *metrics, *own_metrics; /* as Prometheus reads them */
+	gchar *hosts;		      /* JSON */
+	GHashTable *job;	      /* id -> JSON */
 } LiveState;
 
-/* `series` are those of the jobs. */
-LiveState *live_state_new(const TachoJobs *jobs, const LiveSeries *series);
+/* `host` is called so, and these are its jobs; `own` are their series, and `all` those of the fleet as well. `fleet` may be NULL: then `all`
+ * are `own`. */
+LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSeries *own,
+			  const LiveSeries *all, Fleet *fleet);
 LiveState *live_state_ref(LiveState *state);
 void live_state_unref(LiveState *state);
 

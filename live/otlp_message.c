@@ -11,7 +11,7 @@ typedef Otlp__AnyValue AnyValue;
 typedef Otlp__NumberDataPoint Point;
 typedef Otlp__Metric Metric;
 
-#define MAX_ATTRIBUTES 3    /* of a point: id, run, its own */
+#define MAX_ATTRIBUTES 4    /* of a point: host, id, run, its own */
 #define MAX_SAID       1000 /* bytes of what a receiver says */
 
 /* A point with what it points to. */
@@ -84,6 +84,8 @@ static void set_point(struct point_room *room, const LiveSeries *series,
 		const struct live_series_job *job =
 			&g_array_index(series->jobs, struct live_series_job, from->job);
 
+		if (job->host)
+			add_text(room, "host", job->host);
 		add_number(room, "id", job->id);
 		add_text(room, "run", job->run);
 	}

@@ -50,6 +50,7 @@ function fill(table, columns, rows, onChoose, isChosen) {
 const JOBS = [["run", "job"], ["state", "state"], ["ranks", "ranks"], ["steps", "steps"], ["step_ms", "step ms"],
   ["trend_pct", "trend %"], ["compute_pct", "comp %"], ["exposed_communication_pct", "comm %"], ["wait_pct", "wait %"],
   ["idle_pct", "idle %"], ["data_wait_pct", "load %"], ["memory_mb", "MB"], ["slowest_rank", "slowest"], ["why", "why"]];
+const HOSTS = [["host", "host"], ["state", "state"], ["since", "since"], ["jobs", "jobs"], ["jobs_left_out", "left out"], ["error", "why"]];
 const RANKS = [["rank", "rank"], ["state", "state"], ["steps", "steps"], ["step_ms", "step ms"], ["compute_ms", "compute"],
   ["exposed_communication_ms", "exposed"], ["wait_ms", "wait"], ["idle_ms", "idle"], ["data_wait_ms", "loading"],
   ["allocated_mb", "alloc MB"], ["memory_mb", "MB"], ["delayed_pct", "no core %"], ["doing", "is in"]];
@@ -82,8 +83,10 @@ function draw(steps) {
   paint.fillText(`${most.toFixed(1)} ms`, 2, 10);
 }
 
-async function ask(path) {
+// soon: what to show while the server itself waits for an answer.
+async function ask(path, soon) {
   const answer = await fetch(path, { cache: "no-store" });
+  if (answer.status === 503 && soon) return soon;
   if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
   return answer.json();
 }
@@ -91,12 +94,15 @@ async function ask(path) {
 async function look() {
   try {
     const jobs = await ask("api/jobs");
-    fill(byId("jobs"), JOBS, jobs, (row) => { chosen = row.id; look(); }, (row) => row.id === chosen);
+    const hosts = await ask("api/hosts");
+    byId("hosts").hidden = !hosts.length;
+    fill(byId("hosts"), HOSTS, hosts.map((row) => ({ ...row, since: new Date(row.since_unix_ns / 1e6).toLocaleString() })), null, null);
+    fill(byId("jobs"), hosts.length ? [JOBS[0], ["host", "host"], ...JOBS.slice(1)] : JOBS, jobs, (row) => { chosen = row.id; look(); }, (row) => row.id === chosen);
     if (chosen === null && jobs.length) chosen = jobs[0].id;
     const job = jobs.find((row) => row.id === chosen);
     byId("job").hidden = !job;
     if (job) {
-      const more = await ask(`api/jobs/${chosen}`);
+      const more = await ask(`api/jobs/${chosen}`, { ranks: [], findings: [], steps: [] });
       byId("name").textContent = job.run;
       byId("command").textContent = job.command || "";
       fill(byId("ranks"), RANKS, more.ranks, null, null);

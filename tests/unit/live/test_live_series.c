@@ -26,7 +26,7 @@ static void test_bounds(void)
 						       name->str + 6));
 	g_string_free(name, TRUE);
 	jobs = tacho_jobs_new((const gchar *const *)paths->pdata, paths->len);
-	series = live_series_new(jobs);
+	series = live_series_new(jobs, NULL);
 	g_assert_cmpuint(series->jobs->len, ==, LIVE_MAX_JOBS);
 	g_assert_cmpfloat(only_value(series, SERIES_tacho_jobs), ==, LIVE_MAX_JOBS + 6);
 	g_assert_cmpfloat(only_value(series, SERIES_tacho_jobs_left_out), ==, 6);

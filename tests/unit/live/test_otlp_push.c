@@ -20,7 +20,7 @@ static void test_full_queue(void)
 					.instance = "test" };
 	const gchar *path = "/none";
 	g_autoptr(TachoJobs) jobs = tacho_jobs_new(&path, 1);
-	g_autoptr(LiveSeries) counted = live_series_new(jobs);
+	g_autoptr(LiveSeries) counted = live_series_new(jobs, NULL);
 	g_autoptr(GError) error = NULL;
 	g_autofree gchar *news = NULL;
 	OtlpSettings settings;
@@ -35,7 +35,7 @@ static void test_full_queue(void)
 	push = otlp_push_new(&settings, &error);
 	g_assert_no_error(error);
 	for (guint i = 0; i < N_OFFERED; i++) {
-		g_autoptr(LiveSeries) series = live_series_new(jobs);
+		g_autoptr(LiveSeries) series = live_series_new(jobs, NULL);
 
 		otlp_push_offer(push, series);
 	}
