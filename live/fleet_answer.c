@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <tacho/info.h>
 
 #include "analyze/table_internal.h"
 #include "base/for_each.h"
@@ -33,9 +32,7 @@ static gchar *read_text(const struct json_object *object, const gchar *key)
 {
 	g_autofree gchar *text = json_object_text(object, key);
 
-	if (text && strlen(text) > MAX_TEXT)
-		text[MAX_TEXT] = '\0';
-	return text ? tacho_printable(text) : NULL;
+	return text ? live_series_text(text, MAX_TEXT) : NULL;
 }
 
 static void read_cell(TachoTable *table, const TachoColumn *column,
@@ -330,7 +327,7 @@ static guint find_job(LiveSeries *series, guint first, const struct line *line, 
 	if (series->jobs->len - first >= LIVE_MAX_JOBS)
 		return LIVE_NO_JOB;
 	job = (struct live_series_job){ .id = first_id + line->id,
-					.run = live_series_text(line->run),
+					.run = live_series_text(line->run, LIVE_LABEL_BYTES),
 					.host = g_strdup(host) };
 	g_array_append_val(series->jobs, job);
 	return series->jobs->len - 1;

@@ -144,11 +144,11 @@ const gchar *live_series_label(const gchar *key, const gchar *value, gint *ret_p
 	return NULL;
 }
 
-gchar *live_series_text(const gchar *text)
+gchar *live_series_text(const gchar *text, gsize max_bytes)
 {
 	gchar *valid = tacho_printable(text), *at = valid;
 
-	while (*at && g_utf8_next_char(at) - valid <= LIVE_LABEL_BYTES)
+	while (*at && (gsize)(g_utf8_next_char(at) - valid) <= max_bytes)
 		at = g_utf8_next_char(at);
 	*at = '\0';
 	return valid;
@@ -158,7 +158,7 @@ static void add_job(LiveSeries *series, const TachoJob *job, const gchar *host)
 {
 	g_autofree gchar *name = g_path_get_basename(job->path);
 	struct live_series_job labels = { .id = job->id,
-					  .run = live_series_text(name),
+					  .run = live_series_text(name, LIVE_LABEL_BYTES),
 					  .host = g_strdup(host) };
 	struct place place = { .series = series,
 			       .job = series->jobs->len,

@@ -104,8 +104,8 @@ void live_series_append(LiveSeries *series, const LiveSeries *other);
 void live_series_add(LiveSeries *series, enum live_series kind, const gchar *key, const gchar *text,
 		     gdouble value, gint64 since_unix_ns);
 
-/* (2): `text` as a label. The caller's. */
-gchar *live_series_text(const gchar *text);
+/* (2): `text` as a label, or as any text of so many bytes. The caller's. */
+gchar *live_series_text(const gchar *text, gsize max_bytes);
 /* Of a label of findings or parts, "kind" or "part", the static text of a value and its place among them; NULL: there is none such. */
 const gchar *live_series_label(const gchar *key, const gchar *value, gint *ret_place);
 
