@@ -90,12 +90,13 @@ static LiveSeries *add_fleet(const LiveSeries *own, Fleet *fleet)
 /* `server`, `push` and `fleet`: NULL where there is none. */
 static void run(HttpServer *server, ServePush *push, Fleet *fleet, TachoJobs *jobs)
 {
-	gchar host[256] = "";
+	gchar name[256] = "";
+	g_autofree gchar *host = NULL;
 
-	gethostname(host, sizeof(host) - 1);
+	gethostname(name, sizeof(name) - 1);
+	host = live_series_text(name, LIVE_LABEL_BYTES);
 	while (!follow_is_interrupted()) {
 		gint64 begin_us = g_get_monotonic_time();
-
 		g_autoptr(LiveSeries) own = NULL, gathered = NULL;
 		const LiveSeries *all;
 

@@ -140,6 +140,10 @@ static void take_wanted(const HttpAnswer *answer, gpointer data)
 	gboolean is_answer = answer->status == 200 && !answer->is_cut;
 	gchar *json = NULL;
 
+	if (!answer->status) { /* else each job that is looked at would take as long again */
+		fail(host, answer->failure);
+		return;
+	}
 	if (is_answer)
 		json = fleet_job_read(answer->body->str, answer->body->len, host->name,
 				      host->first_id + host->asked_id);
@@ -270,7 +274,7 @@ static gboolean add_host(Fleet *fleet, const gchar *url, GError **error)
 		return FALSE;
 	while (g_str_has_suffix(host->url, "/"))
 		host->url[strlen(host->url) - 1] = '\0';
-	host->name = g_strdup(strstr(host->shown, "://") + strlen("://"));
+	host->name = live_series_text(strstr(host->shown, "://") + strlen("://"), LIVE_LABEL_BYTES);
 	while (g_str_has_suffix(host->name, "/"))
 		host->name[strlen(host->name) - 1] = '\0';
 	if (g_str_has_suffix(host->name, DEFAULT_PORT))
