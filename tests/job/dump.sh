@@ -88,13 +88,13 @@ value kept.tacho "select count(*) - 1 - (max(a.int_value) - min(a.int_value)) fr
 grep -q 'keep-last' job.tacho/losses || { cat job.tacho/losses; exit 1; }
 
 # what cannot be
-! "$TACHO" dump 2>said && grep -q 'name one run' said
-! "$TACHO" dump nowhere.tacho 2>said && grep -q 'is no run' said
-! "$TACHO" dump job.tacho -o kept.tacho 2>said && grep -q exists said
+! "$TACHO" dump 2>said && grep -q 'name one run' said || exit 1
+! "$TACHO" dump nowhere.tacho 2>said && grep -q 'is no run' said || exit 1
+! "$TACHO" dump job.tacho -o kept.tacho 2>said && grep -q exists said || exit 1
 mkdir empty
-! "$TACHO" dump empty -o other 2>said && grep -q 'is no run' said
+! "$TACHO" dump empty -o other 2>said && grep -q 'is no run' said || exit 1
 [ ! -e other ] && [ -z "$(ls -d .other* 2>/dev/null)" ]
-! "$TACHO" record --keep-last soon -- true 2>said && grep -q 'is a time' said
+! "$TACHO" record --keep-last soon -- true 2>said && grep -q 'is a time' said || exit 1
 if [ -w /dev/full ] && ! "$TACHO" dump job.tacho -o /proc/nothing 2>said; then grep -q nothing said; fi
 
 # a rank that fails is found, and what led to it is kept

@@ -140,4 +140,4 @@ refused types "is for another model"
 "$TACHO" apply -n 2 order.json -- "$python" job.py 2>said
 planned order
 [ "$(grep -c "the gradients come in another order" said)" = 1 ]
-! grep -q "the job ran with" said
+! grep -q "the job ran with" said || exit 1

@@ -80,7 +80,7 @@ diff - seen <<'END'
 3 [] [2, 1] frees 1
 END
 for wrong in ranks:"is for 3 ranks" module:"a sharded module '9'"; do
-	! losses=refused ranks "$TACHO" apply "${wrong%%:*}.json" -- "$python" job.py
+	! losses=refused ranks "$TACHO" apply "${wrong%%:*}.json" -- "$python" job.py || exit 1
 	grep -q "${wrong#*:}" said.0 || { cat said.0; exit 1; }
 	[ ! -e refused.0 ]
 done

@@ -19,7 +19,7 @@ for precision in fp32 bf16 int8; do
 	"$TACHO" record -q --precision $precision -o $precision.tacho -- "$python" "$job" >out.$precision
 	cmp hand.$precision out.$precision || { echo "$precision: other losses"; paste hand.$precision out.$precision; exit 1; }
 done
-! cmp -s out.fp32 out.bf16 && ! cmp -s out.fp32 out.int8 && ! cmp -s out.bf16 out.int8
+! cmp -s out.fp32 out.bf16 && ! cmp -s out.fp32 out.int8 && ! cmp -s out.bf16 out.int8 || exit 1
 
 cat >check.py <<'END_OF_CHECK'
 import json
@@ -72,7 +72,7 @@ END_OF_CHECK
 # a rank each
 "$TACHO" record -q -n 2 --precision bf16 -o ranks -- "$python" "$job" ddp >out.ranks
 ls ranks/precision.0.json ranks/precision.1.json >/dev/null
-! ls ranks/precision.json 2>/dev/null
+! ls ranks/precision.json 2>/dev/null || exit 1
 "$python" - <<'END_OF_RANKS'
 import json
 
@@ -82,11 +82,11 @@ END_OF_RANKS
 # what tacho wrote is tacho's to replace
 "$TACHO" record -q --force --precision fp32 -o ranks -- "$python" "$job" >/dev/null
 ls ranks/precision.json >/dev/null
-! ls ranks/precision.0.json 2>/dev/null
+! ls ranks/precision.0.json 2>/dev/null || exit 1
 # without the option, nothing of it
 "$TACHO" record -q -o usual -- "$python" "$job" >out.usual
 cmp plain out.usual
-! ls usual/precision* 2>/dev/null
+! ls usual/precision* 2>/dev/null || exit 1
 
 # refused STATUS WORDS OPTION...: before the job does anything
 refused()

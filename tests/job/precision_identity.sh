@@ -74,7 +74,7 @@ for precision in fp32 bf16; do
 	"$TACHO" record -q --precision $precision -o $precision.tacho -- "$python" job.py >out.$precision 2>said.$precision
 done
 cmp plain out.fp32
-! cmp -s plain out.bf16
+! cmp -s plain out.bf16 || exit 1
 grep -q "judge torch.bfloat16" said.bf16
 "$python" - <<'END_OF_CHECK'
 import json

@@ -36,7 +36,7 @@ same()
 same fp32 fp32 fp32 fp32 fp32 fp32
 cmp plain out
 same bf16 bf16 bf16 bf16 bf16 bf16
-! cmp -s plain out
+! cmp -s plain out || exit 1
 same bf16 fp32 fp32 bf16 fp32 bf16
 same int8 bf16 fp32 fp32 bf16 int8
 same fp32 int8 bf16 fp32 fp32 bf16
@@ -61,7 +61,7 @@ for_ranks fp32 bf16
 cmp plain out
 for_ranks bf16 fp32
 "$python" "$job" by-hand ranks.hand | cmp - out
-! cmp -s plain out
+! cmp -s plain out || exit 1
 # recorded, too; the run says that a plan was carried out
 write_plan plan.json bf16 bf16 fp32 fp32 fp32 fp32
 "$TACHO" apply -q plan.json -- "$TACHO" record -q -o planned.tacho -- "$python" "$job" >out

@@ -46,7 +46,7 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.1
 done
 grep -F 'run="a\"b\\c' metrics >/dev/null
-! grep '^{x=' metrics
+! grep '^{x=' metrics || exit 1
 [ "$(grep -c '^tacho_rank_up' metrics)" = 4 ]
 if command -v promtool >/dev/null; then
 	promtool check metrics <metrics
@@ -174,13 +174,13 @@ kill -INT $server 2>/dev/null || kill $server
 wait $server || true
 
 # Any address but loopback takes a token, and then each request does.
-! "$TACHO" serve --port 0 --listen 0.0.0.0 2>refused
+! "$TACHO" serve --port 0 --listen 0.0.0.0 2>refused || exit 1
 grep "takes a token" refused >/dev/null
 echo short >token
-! "$TACHO" serve --port 0 --listen 0.0.0.0 --token-file token 2>refused
+! "$TACHO" serve --port 0 --listen 0.0.0.0 --token-file token 2>refused || exit 1
 grep "at least 16" refused >/dev/null
-! "$TACHO" serve --port 99999 2>/dev/null
-! "$TACHO" serve --listen localhost 2>/dev/null
+! "$TACHO" serve --port 99999 2>/dev/null || exit 1
+! "$TACHO" serve --listen localhost 2>/dev/null || exit 1
 echo 0123456789abcdef0123456789abcdef >token
 start log2 --listen 0.0.0.0 --token-file token
 url=http://127.0.0.1:${url##*:}
@@ -201,5 +201,5 @@ if command -v openssl >/dev/null; then
 		-addext subjectAltName=IP:127.0.0.1 2>/dev/null
 	start log3 --tls-cert cert.pem --tls-key key.pem
 	[ "$(status --cacert cert.pem "${url}")" = 200 ]
-	! "$TACHO" serve --port 0 --tls-cert token --tls-key key.pem 2>/dev/null
+	! "$TACHO" serve --port 0 --tls-cert token --tls-key key.pem 2>/dev/null || exit 1
 fi

@@ -19,7 +19,7 @@ record 0
 "$TACHO" query "$work/run" "select depth, name from slice order by ts" >"$work/slices"
 grep -q "my region" "$work/slices"
 grep -q "aten::stand_in" "$work/slices"
-! grep -q "known operation\|zero_" "$work/slices" # the trial is nobody's business
+! grep -q "known operation\|zero_" "$work/slices" || exit 1 # the trial is nobody's business
 
 surprise=0
 for expected in "how an operation ends" "the sequence number" "the inputs of" "behind the outputs" "the shape of" \
@@ -28,5 +28,5 @@ for expected in "how an operation ends" "the sequence number" "the inputs of" "b
 	record $surprise
 	grep -q "operations are not recorded: .*$expected.* is not as tacho knows it" "$work/err" ||
 		{ cat "$work/err"; echo "stand-in $surprise was not refused for $expected"; exit 1; }
-	! "$TACHO" query "$work/run" "select name from slice" 2>/dev/null | grep -q aten::
+	! "$TACHO" query "$work/run" "select name from slice" 2>/dev/null | grep -q aten:: || exit 1
 done

@@ -147,7 +147,7 @@ wait $record
 record=
 wait $follow
 wait $watch || true
-! grep -E '"kind":"(hang|mismatch|stall|rank_gone|loader|memory_growth)"' found
+! grep -E '"kind":"(hang|mismatch|stall|rank_gone|loader|memory_growth)"' found || exit 1
 "$TACHO" report job.tacho --view step --json >whole
 "$python" - followed whole <<'END'
 import json, sys
