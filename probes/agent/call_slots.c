@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "trace/text_hash.h"
+
 #if __ELF_NATIVE_CLASS == 64
 #define RELOCATION_SYMBOL(info) ELF64_R_SYM(info)
 #define RELOCATION_TYPE(info)	ELF64_R_TYPE(info)
@@ -62,18 +64,9 @@ static uint32_t n_changes, changes_size;
 
 /* --- the tables ----------------------------------------------------------------------------- */
 
-static uint32_t hash_name(const char *name)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
-}
-
 static struct hook *hook_place(const char *name)
 {
-	for (uint32_t i = hash_name(name);; i++) {
+	for (uint32_t i = text_hash32(name);; i++) {
 		struct hook *hook = &hooks[i & (hooks_size - 1)];
 
 		if (!hook->name || strcmp(hook->name, name) == 0)

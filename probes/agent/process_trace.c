@@ -16,6 +16,7 @@
 #include "agent/losses.h"
 #include "agent/settings.h"
 #include "common/probe.h"
+#include "trace/text_hash.h"
 
 #define PAGE_BYTES 4096
 
@@ -491,11 +492,7 @@ void process_trace_leave(void)
 
 static uint64_t hash_name(enum trace_kind kind, const char *name, size_t length)
 {
-	uint64_t hash = 14695981039346656037u ^ (uint64_t)kind; /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 1099511628211u;
-	return hash;
+	return text_hash64_bytes(TEXT_HASH64_START ^ (uint64_t)kind, name, length);
 }
 
 static uint32_t *find_place(uint64_t hash, enum trace_kind kind, const char *name, size_t length)

@@ -20,17 +20,9 @@
 #include <sys/stat.h>
 
 #include "common/probe.h"
+#include "trace/text_hash.h"
 
 #define LIBRARY_KEY_BYTES 32 /* a key and its NUL */
-
-static inline uint64_t library_key_hash(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 /* Write the key of the library file at `path` to `key`. Returns 0 or -errno. */
 static inline int library_key(const char *path, char key[LIBRARY_KEY_BYTES])
@@ -49,7 +41,7 @@ static inline int library_key(const char *path, char key[LIBRARY_KEY_BYTES])
 	if (length < 0 || (size_t)length >= sizeof(identity))
 		return -ENAMETOOLONG;
 	snprintf(key, LIBRARY_KEY_BYTES, "%d-%016" PRIx64, TACHO_PROBE_ABI,
-		 library_key_hash(identity));
+		 text_hash64_bytes(TEXT_HASH64_START, identity, (size_t)length));
 	return 0;
 }
 

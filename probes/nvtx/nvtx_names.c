@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/utf8.h"
+#include "trace/text_hash.h"
 
 #define MAX_DOMAINS    256
 #define MAX_STRINGS    65536
@@ -82,14 +83,13 @@ const char *nvtx_string_text(const void *string)
 
 static char *texts[MAX_TEXTS]; /* atomic; never changed again */
 
-/* FNV-1a (Fowler, Noll, Vo), 32 bits. */
 static uint32_t hash_of(const char *text, size_t *ret_length)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = TEXT_HASH32_START;
 	size_t length = 0;
 
 	for (; text[length] && length < TEXT_BYTES; length++)
-		hash = (hash ^ (unsigned char)text[length]) * 16777619u;
+		hash = text_hash32_step(hash, text[length]);
 	*ret_length = length;
 	return hash ^ hash >> 15;
 }

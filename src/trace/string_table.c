@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "trace/text_hash.h"
 
 struct string_entry {
 	const gchar *text;
@@ -19,14 +20,9 @@ struct tacho_string_table {
 	guint32 n_slots; /* a power of two */
 };
 
-/* FNV-1a, 32 bits. */
 static guint32 hash_bytes(const gchar *string, gsize length)
 {
-	guint32 hash = 2166136261u;
-
-	for (gsize i = 0; i < length; i++)
-		hash = (hash ^ (guint8)string[i]) * 16777619u;
-	return hash;
+	return text_hash32_bytes(TEXT_HASH32_START, string, length);
 }
 
 static struct string_entry *entry_at(const struct tacho_string_table *table, guint32 id)
