@@ -30,6 +30,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 
+#include "callback_switch.h"
 #include "event_name.h"
 #include "op_cost.h"
 #include "tensor_list.h"
@@ -110,6 +111,7 @@ __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 			return NULL;
 		pthread_setspecific(state_key, self);
 		state = self;
+		callback_switch_meet_thread();
 	}
 	self->generation = tacho_generation();
 	self->n_open = 0;
@@ -445,24 +447,59 @@ __thread int open_steps;
 
 std::unique_ptr<at::ObserverContext> begin_any_region(const at::RecordFunction &function)
 {
+	callback_switch_meet_thread();
 	open_steps += event_name_is_optimizer_step(function.name());
 	return nullptr;
 }
 
-void end_any_region(const at::RecordFunction &function, at::ObserverContext *)
-{
-	if (event_name_is_optimizer_step(function.name()) && open_steps > 0 && --open_steps == 0)
-		tacho_step_end();
-}
-
-/* Where nothing is recorded PyTorch shall not even call back, nor collect inputs to call back with. */
-void recording_changed(bool is_recording)
+void set_enabled(at::CallbackHandle handle, bool is_enabled)
 {
 	try {
-		if (is_recording)
-			at::reenableCallback(events_handle);
+		if (is_enabled)
+			at::reenableCallback(handle);
 		else
-			at::disableCallback(events_handle);
+			at::disableCallback(handle);
+	} catch (...) {
+	}
+}
+
+std::atomic<bool> is_attached{ true };
+std::atomic<bool> has_operations{ true }; /* their callback is enabled */
+
+bool operations_are_wanted(void)
+{
+	return is_attached && tacho_is_recording();
+}
+
+/* Where nothing is recorded PyTorch shall not even call back, nor collect inputs to call back with. Where another thread
+ * switches or forks, the next step's end asks again. */
+void switch_operations(void)
+{
+	if (operations_are_wanted() == has_operations || !callback_switch_try())
+		return;
+	has_operations = operations_are_wanted();
+	set_enabled(events_handle, has_operations);
+	callback_switch_end();
+}
+
+void recording_changed(bool)
+{
+	switch_operations();
+}
+
+void end_any_region(const at::RecordFunction &function, at::ObserverContext *)
+{
+	if (!event_name_is_optimizer_step(function.name()) || open_steps == 0 || --open_steps > 0)
+		return;
+	tacho_step_end();
+	switch_operations();
+}
+
+/* If they are others than the thread knows. */
+void look_at_callbacks(void)
+{
+	try {
+		at::RecordFunction function(at::RecordScope::USER_SCOPE);
 	} catch (...) {
 	}
 }
@@ -487,15 +524,15 @@ void count_steps(void)
 }
 
 /* Nothing of ours is called where nobody is attached. */
-void attached_changed(bool is_attached)
+void attached_changed(bool is_attached_now)
 {
-	recording_changed(is_attached && tacho_is_recording());
-	try {
-		if (counts_steps && is_attached)
-			at::reenableCallback(steps_handle);
-		else if (counts_steps)
-			at::disableCallback(steps_handle);
-	} catch (...) {
+	is_attached = is_attached_now;
+	/* its own switch, or that of another thread, which has not seen that the recording is over */
+	callback_switch_await();
+	switch_operations();
+	if (counts_steps && callback_switch_try()) {
+		set_enabled(steps_handle, is_attached);
+		callback_switch_end();
 	}
 	if (is_attached)
 		count_steps();
@@ -513,6 +550,7 @@ int tacho_probe_init(void)
 	error = add_callback();
 	if (error)
 		return error;
+	callback_switch_start(look_at_callbacks);
 	measure_costs();
 	count_steps();
 	tacho_watch_attached(attached_changed);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "plain_tensors.h"
+#include "callback_switch.h"
 #include "shape_steps.h"
 #include "event_name.h"
 
@@ -86,7 +87,7 @@ static __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 			return NULL;
 		pthread_setspecific(state_key, self);
 		state = self;
-		shape_steps_meet_thread();
+		callback_switch_meet_thread();
 	}
 	self->generation = tacho_generation();
 	self->n_open = 0;
@@ -463,7 +464,7 @@ static uint64_t regions_handle;
 /* Also where no step is recorded regions are seen, to count steps; where nobody is attached nothing is. */
 static void attached_changed(bool is_attached)
 {
-	if (!shape_steps_is_fixed()) {
+	if (!callback_switch_is_fixed()) {
 		if (is_attached)
 			torch.enable(regions_handle);
 		else

@@ -1,12 +1,8 @@
 #include "shape_steps.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
+#include "callback_switch.h"
 #include "torch_abi.h"
 
-#define SWITCH_WAIT_US 100
-#define SWITCH_TRIES   100 /* a fork waits so often for another thread's switch */
 #define FIRST_STEPS                                                                                \
 	10 /* asked from the start: what differs between optimizers that alternate is seen in these */
 
@@ -19,10 +15,7 @@ static struct {
 	uint64_t n_ended; /* atomic: of recorded steps */
 	bool is_wanted;	  /* atomic: an operation was met that has not been asked */
 	bool is_shaped;	  /* atomic: what is recorded is asked */
-	enum mode mode;	  /* whoever has set is_switching may */
-	bool is_switching;
-	unsigned n_threads; /* atomic: that have run operations in this process */
-	bool is_fixed;	    /* (4) */
+	enum mode mode;	  /* whoever may switch callbacks has it */
 } steps;
 
 static __thread int open_steps;
@@ -41,7 +34,7 @@ static void apply(void)
 			 : __atomic_load_n(&steps.is_shaped, __ATOMIC_RELAXED) ? MODE_SHAPED
 									       : MODE_BARE;
 
-	if (steps.is_fixed || __atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE))
+	if (!callback_switch_try())
 		return;
 	if (mode != steps.mode) {
 		/* Other threads begin operations meanwhile: for a moment they have both callbacks rather than none. */
@@ -54,7 +47,7 @@ static void apply(void)
 			set_enabled(steps.handles.bare, false);
 		steps.mode = mode;
 	}
-	__atomic_store_n(&steps.is_switching, false, __ATOMIC_RELEASE);
+	callback_switch_end();
 }
 
 static void ask(bool is_shaped)
@@ -124,8 +117,7 @@ static void recording_changed(bool is_recording)
 void shape_steps_attached(bool is_attached)
 {
 	/* its own switch, or that of another thread, which has not seen that the recording is over */
-	while (__atomic_load_n(&steps.is_switching, __ATOMIC_ACQUIRE))
-		usleep(SWITCH_WAIT_US);
+	callback_switch_await();
 	if (!is_attached) {
 		apply();
 		return;
@@ -134,50 +126,12 @@ void shape_steps_attached(bool is_attached)
 	ask(true);
 }
 
-/* --- forks: (4) ----------------------------------------------------------------------------- */
-
-void shape_steps_meet_thread(void)
-{
-	__atomic_add_fetch(&steps.n_threads, 1, __ATOMIC_RELAXED);
-}
-
-bool shape_steps_is_fixed(void)
-{
-	return steps.is_fixed;
-}
-
-static __thread bool has_stopped_switches; /* between the handlers of a fork */
-
-static void before_fork(void)
+static void look_at_callbacks(void)
 {
 	uint64_t object[TORCH_FUNCTION_WORDS];
-	int n_tries = SWITCH_TRIES;
 
-	while (__atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE)) {
-		if (n_tries-- == 0) /* a signal's handler forks in the middle of a switch */
-			return;
-		usleep(SWITCH_WAIT_US);
-	}
-	has_stopped_switches = true;
-	/* this looks at the callbacks, if they are others than the thread knows */
 	steps.torch->construct(object, TORCH_BUILD_FEATURE);
 	steps.torch->destruct(object);
-}
-
-static void after_fork(void)
-{
-	if (has_stopped_switches) {
-		has_stopped_switches = false;
-		__atomic_store_n(&steps.is_switching, false, __ATOMIC_RELEASE);
-	}
-}
-
-static void after_fork_in_child(void)
-{
-	steps.is_fixed |= __atomic_load_n(&steps.n_threads, __ATOMIC_RELAXED) > 1;
-	steps.n_threads = 1;
-	has_stopped_switches = false;
-	steps.is_switching = false; /* also where another thread had it: that one is not here */
 }
 
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,
@@ -188,5 +142,5 @@ void shape_steps_start(const struct torch_symbols *torch, const struct shape_han
 	steps.every = every ? every : 1;
 	steps.is_shaped = true;
 	tacho_watch_recording(recording_changed);
-	pthread_atfork(before_fork, after_fork, after_fork_in_child);
+	callback_switch_start(look_at_callbacks);
 }

@@ -8,10 +8,7 @@
  * (2) A step ends with the outermost optimizer's step: one that wraps another (ZeroRedundancyOptimizer) has
  *     both in its steps.
  * (3) The callback that asks, the one that does not, or (where nothing is recorded) neither is enabled.
- *     Whoever comes while another thread switches leaves it to that one: nobody waits.
- * (4) A thread that finds callbacks switched takes a lock of PyTorch's. In a child that was forked while another thread had it, it is taken for ever. So nobody
- *     switches during a fork, the thread that forks looks at the callbacks before it, and a child of a process in which several threads have run
- *     operations stays with what is enabled. */
+ *     Whoever comes while another thread switches leaves it to that one: nobody waits (callback_switch.h). */
 #ifndef TACHO_SHAPE_STEPS_H
 #define TACHO_SHAPE_STEPS_H
 
@@ -34,11 +31,6 @@ struct shape_patience {
 /* `handles.shaped` is enabled now, `handles.bare` is not. `every`: 1 asks in all steps. */
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,
 		       uint64_t every);
-
-/* A thread runs its first operation. */
-void shape_steps_meet_thread(void);
-/* This process may not enable or disable callbacks: (4). */
-bool shape_steps_is_fixed(void);
 
 /* The recording has ended (then nothing is called from here on), or another has begun. */
 void shape_steps_attached(bool is_attached);
