@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
-#define ROOM_MAGIC	  UINT64_C(0x316d6f6f72636174)
-#define ROOM_CODE_BYTES	  0x2000u /* magic, then the stub */
+#define ROOM_MAGIC	  UINT64_C(0x326d6f6f72636174)
+#define ROOM_CODE_BYTES	  0x10000u /* magic, then the stub; a page of the largest */
 #define ROOM_DATA_BYTES	  0x8000u
 #define ROOM_DTV_BYTES	  0x10000u
 #define ROOM_STACK_BYTES  0x10000u  /* of the first thread */

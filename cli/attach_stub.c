@@ -33,6 +33,12 @@ static inline __attribute__((always_inline)) long system_call(long number, long 
 			 : "rcx", "r11", "memory");
 	return result;
 }
+
+/* Where it is in the copy that runs. */
+static inline __attribute__((always_inline)) void *(*second(void))(void *)
+{
+	return attach_stub_second;
+}
 #elif defined(__aarch64__)
 __asm__(".section attach_stub,\"ax\",@progbits\n.globl attach_stub_call\nattach_stub_call:\n"
 	"	svc #0\n"
@@ -53,12 +59,26 @@ static inline __attribute__((always_inline)) long system_call(long number, long 
 	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8) : "memory");
 	return x0;
 }
+
+/* Where it is in the copy that runs: compilers would ask a table that is not copied, or count from the page that the original is in. */
+static inline __attribute__((always_inline)) void *(*second(void))(void *)
+{
+	void *(*function)(void *);
+
+	__asm__("adr %0, attach_stub_second" : "=r"(function));
+	return function;
+}
 #else
 const char attach_stub_call[1] __attribute__((section("attach_stub")));
 
 static inline long system_call(long number, long first)
 {
 	return number + first;
+}
+
+static inline void *(*second(void))(void *)
+{
+	return attach_stub_second;
 }
 #endif
 
@@ -97,8 +117,8 @@ STUB void attach_stub_first(struct attach_room *room)
 	if (!status)
 		status = CALL(setdetach_function, room->attr_setdetachstate)(room->attr, 1);
 	if (!status)
-		status = CALL(create_function, room->create)(&room->second, room->attr,
-							     attach_stub_second, room);
+		status = CALL(create_function, room->create)(&room->second, room->attr, second(),
+							     room);
 	if (status) {
 		room->status = -status;
 		__atomic_store_n(&room->state, ROOM_NO_THREAD, __ATOMIC_RELEASE);

@@ -5,7 +5,8 @@
  * (1) Signals that come meanwhile wait: they are held, and its mask is given back.
  * (2) A system call in which the thread was waiting is begun again by the kernel, with what is left of its time. The few that
  *     would say EINTR instead (epoll_wait) are begun again by us; threads in one of these are taken last.
- * (3) The thread executes no instruction but the system call's own, one step each.
+ * (3) The thread executes no instruction but the system call's own, one step each. On AArch64 one that stands before a system call goes
+ *     as far as the call's entry first, from which it is turned back: only there one sees which call the kernel has made of it.
  * (4) The only thread of a process takes no locks in libc: it is stopped where it is in none of libc's functions that allocate,
  *     so that a second thread does not meet it there (remote_thread_place()).
  * (5) To be used in a process of its own, which ends afterwards: whoever traces and ends lets go of all. */
@@ -14,26 +15,20 @@
 
 #include <glib.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "remote_registers.h"
 #include "target.h"
-
-#if defined(__aarch64__)
-typedef struct { /* struct user_pt_regs of <asm/ptrace.h>, which does not go with <sys/ptrace.h> */
-	guint64 regs[31], sp, pc, pstate;
-} RemoteRegisters;
-#else
-typedef struct user_regs_struct RemoteRegisters;
-#endif
 
 typedef struct {
 	const Target *target;
 	pid_t tid;
 	RemoteRegisters before;
 	guint64 signals_before;
-	guint64 instruction;	 /* the address of a system call instruction */
-	gboolean is_begun_again; /* it waits in a system call, which we begin again: (2) */
-	gint64 stopped_us;	 /* when it stopped, of g_get_monotonic_time() */
+	guint64 instruction; /* the address of a system call instruction */
+	SeenCall seen;	     /* what it waited in just before it was stopped */
+	gboolean is_waiting; /* it waits in a system call, which is begun again: (2) */
+	gint64 stopped_us;   /* when it stopped, of g_get_monotonic_time() */
+	RemoteVectors vectors;
 } RemoteThread;
 
 /* Stop one of its threads, one that is easily stopped. FALSE with the reason. */
