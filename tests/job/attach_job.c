@@ -1,4 +1,4 @@
-/* attach_job MODE: a program that is attached to at bad moments, until SIGTERM; then it says whether all went as it should.
+/* attach_job MODE [PACE]: a program that is attached to at bad moments, until SIGTERM; then it says whether all went as it should.
  * It sees EINTR, wrong memory, lost threads; it exits with 1 where something is odd, and is killed where it hangs.
  *
  *   malloc   one thread that allocates and frees, without a pause
@@ -7,8 +7,10 @@
  *   vfork    waits most of the time for a child of vfork()
  *   calls    waits in read, nanosleep, poll, epoll_wait and a futex, each in a thread
  *   epoll    one thread, which waits in epoll_wait without end
+ *   sleep    one thread, which sleeps
+ *   vectors  one thread, which computes with the longest registers that there are
  *   handler  a signal interrupts malloc(), and its handler takes most of the time
- *   threads  200 threads, which wait and work */
+ *   threads  200 threads, which wait and work; PACE (1) times as long, for a slow machine */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,6 +28,7 @@
 static volatile sig_atomic_t is_over;
 static volatile int n_odd; /* what must not happen */
 static volatile unsigned long n_rounds;
+static long pace = 1;
 
 static void odd(const char *what)
 {
@@ -247,6 +251,90 @@ static void wait_in_epoll(void)
 	}
 }
 
+static void sleep_without_end(void)
+{
+	const struct timespec time = { 1000000, 0 };
+
+	while (!is_over) {
+		n_rounds++;
+		if (nanosleep(&time, NULL) < 0 && !is_over)
+			odd("nanosleep");
+	}
+}
+
+/* --- registers ------------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+/* Wait with a pattern in a register; whether all of it is there then. */
+static int vectors_are_kept(unsigned long spins)
+{
+	unsigned found;
+
+	__asm__ volatile("	pcmpeqb %%xmm15, %%xmm15\n"
+			 "1:	dec %1\n"
+			 "	jnz 1b\n"
+			 "	pmovmskb %%xmm15, %0\n"
+			 : "=r"(found), "+r"(spins)
+			 :
+			 : "xmm15", "cc");
+	return found == 0xffff;
+}
+#elif defined(__aarch64__)
+static int long_vectors_are_kept(unsigned long spins)
+{
+	unsigned long n_lanes, n_found, n_kept;
+
+	__asm__ volatile("	.arch_extension sve\n"
+			 "	mov z31.b, #7\n"
+			 "	ptrue p7.b\n"
+			 "	cntb %0\n"
+			 "1:	subs %3, %3, #1\n"
+			 "	b.ne 1b\n"
+			 "	cntp %1, p7, p7.b\n"
+			 "	ptrue p7.b\n"
+			 "	cmpeq p6.b, p7/z, z31.b, #7\n"
+			 "	cntp %2, p7, p6.b\n"
+			 : "=&r"(n_lanes), "=&r"(n_found), "=&r"(n_kept), "+r"(spins)
+			 :
+			 : "v31", "cc");
+	return n_found == n_lanes && n_kept == n_lanes;
+}
+
+/* Wait with a pattern in a register; whether all of it is there then. */
+static int vectors_are_kept(unsigned long spins)
+{
+	unsigned found;
+
+	if (getauxval(AT_HWCAP) & HWCAP_SVE)
+		return long_vectors_are_kept(spins);
+	__asm__ volatile("	movi v31.16b, #7\n"
+			 "1:	subs %1, %1, #1\n"
+			 "	b.ne 1b\n"
+			 "	uaddlv h30, v31.16b\n"
+			 "	umov %w0, v30.h[0]\n"
+			 : "=r"(found), "+r"(spins)
+			 :
+			 : "v30", "v31", "cc");
+	return found == 7 * 16;
+}
+#else
+static int vectors_are_kept(unsigned long spins)
+{
+	for (volatile unsigned long i = 0; i < spins; i++)
+		;
+	return 1;
+}
+#endif
+
+static void compute(void)
+{
+	while (!is_over) {
+		if (!vectors_are_kept(100000000))
+			odd("a register has changed");
+		n_rounds++;
+	}
+}
+
 /* --- a signal handler ----------------------------------------------------------------------- */
 
 static void take_time(int number)
@@ -283,7 +371,7 @@ static void *work_or_wait(void *number)
 
 			free(memory);
 		}
-		sleep_ns(1000000 + (long)(next(&state) % 5000000));
+		sleep_ns(pace * (1000000 + (long)(next(&state) % 5000000)));
 		n_rounds++;
 	}
 	return NULL;
@@ -294,6 +382,8 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = over };
 	const char *mode = argc > 1 ? argv[1] : "";
 
+	if (argc > 2)
+		pace = atol(argv[2]);
 	sigaction(SIGTERM, &action, NULL);
 	for (int i = 0; i < 3; i++)
 		if (pipe(pipes[i]) < 0)
@@ -312,6 +402,10 @@ int main(int argc, char **argv)
 		run_threads(5, call);
 	else if (strcmp(mode, "epoll") == 0)
 		wait_in_epoll();
+	else if (strcmp(mode, "sleep") == 0)
+		sleep_without_end();
+	else if (strcmp(mode, "vectors") == 0)
+		compute();
 	else if (strcmp(mode, "handler") == 0)
 		be_interrupted();
 	else if (strcmp(mode, "threads") == 0)
