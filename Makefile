@@ -52,6 +52,11 @@ attach-trials: ## attach to programs at bad moments, 20 times each, and to train
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_TRIALS=20 bash tests/job/attach.sh
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_CYCLES=50 bash tests/job/attach_torch.sh
 
+check-aarch64: ## boot an emulated AArch64 machine with Debian's kernel (QEMU), attach to programs at bad moments there, and record
+	@tools/install-packages.sh build cross machine
+	@tools/make-aarch64.sh
+	@tests/machine/boot.sh
+
 check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md; RESUME=1
 	@tools/install-packages.sh build job frameworks
 	@tools/build.sh default
@@ -157,7 +162,7 @@ clean: ## remove build/ and what `make demo` wrote
 	rm -rf build demo.tacho demo.pftrace
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks check-onnxruntime frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job bench-probes conformance soak \
+.PHONY: build attach-trials demo check check-aarch64 check-asan check-tsan check-frameworks check-onnxruntime frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job bench-probes conformance soak \
 	validate validate-cost validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help
