@@ -106,12 +106,15 @@ grep -qx 'child 0' out || wrong "a forked child dies"
 record run 6 many
 "$TACHO" info run | grep -q 'lost records' || wrong "more events than anybody keeps are not counted as lost"
 
-# all in one program, which the sanitizers see where they are built in
-for scenario in train misuse threads unload fork pxn many; do
+# all in one program, which the sanitizers see where they are built in; then it does not fork, for the allocator of gcc 12's address sanitizer does not
+# know of that: a child waits for ever for its lock, where a thread that is not in the child had it
+fork=fork
+! ldd "$TACHO" | grep libasan >/dev/null || fork=
+for scenario in train misuse threads unload $fork pxn many; do
 	for version in 1 3 4 6; do
 		rm -rf whole
 		mkdir whole
-		TACHO_RUN_DIR=whole NCCL_PROFILER_PLUGIN=STATIC_PLUGIN ASAN_OPTIONS=detect_leaks=$([ $scenario = fork ] && echo 0 || echo 1) \
+		TACHO_RUN_DIR=whole NCCL_PROFILER_PLUGIN=STATIC_PLUGIN \
 			"${host}_whole" $version $scenario 3 >out 2>err || wrong "whole, version $version $scenario: ended with $?"
 		[ ! -s err ] || wrong "whole, version $version $scenario: $(head -20 err)"
 		ls whole/*/metadata >/dev/null || wrong "whole, version $version $scenario: nothing was recorded"

@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <tacho/import.h>
+#include <tacho/query.h>
+#include <tacho/timeline.h>
+
 struct meeting {
 	pthread_barrier_t barrier;
 	gconstpointer *offered; /* by thread, between two barriers */
@@ -71,6 +75,8 @@ void thread_peers_run_damaged(guint n, guint32 seed, void (*task)(TachoPeers *pe
 	g_autofree struct participant *all = g_new0(struct participant, n);
 	struct meeting meeting = { .offered = g_new0(gconstpointer, n), .n = n, .seed = seed };
 
+	/* What a process makes once for itself, threads would make at once. */
+	(void)TACHO_TIMELINE_ERROR, (void)TACHO_IMPORT_ERROR, (void)TACHO_QUERY_ERROR;
 	pthread_barrier_init(&meeting.barrier, NULL, n);
 	for (guint i = 0; i < n; i++) {
 		all[i] = (struct participant){

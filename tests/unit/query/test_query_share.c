@@ -287,7 +287,7 @@ static void test_damaged(void)
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
 
 	run_builder_write_timeline(timeline, folder);
-	for (guint32 seed = 1; seed <= 30; seed++)
+	for (guint32 seed = 1; seed <= 12; seed++)
 		thread_peers_run_damaged(3, seed, ask_damaged, folder);
 	run_builder_remove(folder);
 }
