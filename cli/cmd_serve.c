@@ -71,7 +71,6 @@ static gboolean check_token(gchar *token)
 /* Of all hosts; NULL: nothing is gathered, and `own` are all. */
 static LiveSeries *add_fleet(const LiveSeries *own, Fleet *fleet)
 {
-#ifdef TACHO_HAVE_CURL
 	LiveSeries *all;
 
 	if (!fleet)
@@ -80,11 +79,6 @@ static LiveSeries *add_fleet(const LiveSeries *own, Fleet *fleet)
 	live_series_append(all, own);
 	fleet_add_series(fleet, all);
 	return all;
-#else
-	(void)own;
-	(void)fleet;
-	return NULL;
-#endif
 }
 
 /* `server`, `push` and `fleet`: NULL where there is none. */
@@ -116,13 +110,12 @@ static void run(HttpServer *server, ServePush *push, Fleet *fleet, TachoJobs *jo
 /* Begin to gather from the hosts that were named; none: `*ret_fleet` is NULL. False: it cannot, as was said. */
 static gboolean begin_fleet(const struct options *options, Fleet **ret_fleet)
 {
-	*ret_fleet = NULL;
-	if (!options->from)
-		return TRUE;
-#ifdef TACHO_HAVE_CURL
 	g_autofree gchar *token = NULL;
 	GError *error = NULL;
 
+	*ret_fleet = NULL;
+	if (!options->from)
+		return TRUE;
 	if (!read_text(options->from_token_file, &token) || !check_token(token))
 		return FALSE;
 	*ret_fleet = fleet_new((const gchar *const *)options->from, token, options->from_ca_file,
@@ -130,19 +123,6 @@ static gboolean begin_fleet(const struct options *options, Fleet **ret_fleet)
 	if (!*ret_fleet)
 		cli_fail_error("serve", error);
 	return *ret_fleet != NULL;
-#else
-	cli_fail("serve", "this tacho was built without libcurl, and gathers nothing");
-	return FALSE;
-#endif
-}
-
-static void end_fleet(Fleet *fleet)
-{
-#ifdef TACHO_HAVE_CURL
-	fleet_free(fleet);
-#else
-	(void)fleet;
-#endif
 }
 
 /* It pushes, and listens nowhere. */
@@ -151,18 +131,13 @@ static int serve_nobody(const struct options *options, Fleet *fleet, int argc, c
 	g_autoptr(TachoJobs) jobs = NULL;
 	ServePush *push;
 
-	if (!serve_push_begin(&options->push, g_get_user_name(), &push)) {
-		end_fleet(fleet);
+	if (!serve_push_begin(&options->push, g_get_user_name(), &push))
 		return CLI_BAD;
-	}
-	if (!push) {
-		end_fleet(fleet);
+	if (!push)
 		return cli_fail("serve", "--listen none leaves nothing to do without --otlp");
-	}
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
 	run(NULL, push, fleet, jobs);
 	serve_push_end(push);
-	end_fleet(fleet);
 	return cli_finish("serve", CLI_DONE);
 }
 
@@ -175,7 +150,7 @@ static int serve(const struct options *options, int argc, char **argv)
 	gchar instance[16];
 	HttpServer *server;
 	ServePush *push;
-	Fleet *fleet;
+	g_autoptr(Fleet) fleet = NULL;
 
 	if (options->port < 0 || options->port > 65535)
 		return cli_fail("serve", "--port takes 0 to 65535, not %d", options->port);
@@ -194,14 +169,11 @@ static int serve(const struct options *options, int argc, char **argv)
 	how.certificate = certificate;
 	how.key = key;
 	server = http_server_new(&how, &error);
-	if (!server) {
-		end_fleet(fleet);
+	if (!server)
 		return cli_fail_error("serve", error);
-	}
 	g_snprintf(instance, sizeof(instance), "%u", http_server_port(server));
 	if (!serve_push_begin(&options->push, instance, &push)) {
 		http_server_free(server);
-		end_fleet(fleet);
 		return CLI_BAD;
 	}
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
@@ -213,7 +185,6 @@ static int serve(const struct options *options, int argc, char **argv)
 	run(server, push, fleet, jobs);
 	serve_push_end(push);
 	http_server_free(server);
-	end_fleet(fleet);
 	return cli_finish("serve", CLI_DONE);
 }
 

@@ -1,4 +1,4 @@
-/* fleet: the jobs of other hosts, as their `tacho serve` tells of them.
+/* fleet: the jobs of other hosts, as their `tacho serve` tells of them. Without libcurl there are none (fleet_absent.c).
  *
  * (1) Hosts are asked by a thread of its own, all at once; one that is slow or gone holds up nobody. Each is asked every two seconds, and
  *     less and less often while it fails.
@@ -21,6 +21,7 @@ typedef struct _Fleet Fleet;
 Fleet *fleet_new(const gchar *const *urls, const gchar *token, const gchar *ca_file,
 		 GError **error);
 void fleet_free(Fleet *fleet);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Fleet, fleet_free)
 
 /* What is known of them now; for any thread. `fleet` may be NULL: there are none. */
 void fleet_add_series(Fleet *fleet, LiveSeries *series);

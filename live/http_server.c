@@ -137,7 +137,6 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, guint status, c
 #define JSON_TYPE    "application/json"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-#ifdef TACHO_HAVE_CURL
 /* A job of another host, which is asked for it when somebody asks here. */
 static enum MHD_Result answer_fleet_job(HttpServer *server, struct MHD_Connection *connection,
 					guint id)
@@ -151,7 +150,6 @@ static enum MHD_Result answer_fleet_job(HttpServer *server, struct MHD_Connectio
 				 "its host is being asked for it: come again")
 			: refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such job");
 }
-#endif
 
 static enum MHD_Result answer_job(HttpServer *server, struct MHD_Connection *connection,
 				  const LiveState *state, const gchar *id)
@@ -161,12 +159,8 @@ static enum MHD_Result answer_job(HttpServer *server, struct MHD_Connection *con
 
 	if (g_ascii_string_to_unsigned(id, 10, 0, G_MAXUINT, &number, NULL))
 		text = g_hash_table_lookup(state->job, GUINT_TO_POINTER((guint)number));
-#ifdef TACHO_HAVE_CURL
 	if (!text && server->fleet && number >= FLEET_IDS)
 		return answer_fleet_job(server, connection, (guint)number);
-#else
-	(void)server;
-#endif
 	return text ? send_copy(connection, MHD_HTTP_OK, JSON_TYPE, text)
 		    : refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such job");
 }

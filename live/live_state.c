@@ -124,7 +124,6 @@ static gchar *job_json(const TachoJob *job)
 	return text_end(&text);
 }
 
-#ifdef TACHO_HAVE_CURL
 /* Rows of other hosts behind our own. */
 static gchar *all_jobs_json(const gchar *own, Fleet *fleet)
 {
@@ -142,7 +141,6 @@ static gchar *all_jobs_json(const gchar *own, Fleet *fleet)
 	g_string_append(json, "]\n");
 	return g_string_free(json, FALSE);
 }
-#endif
 
 LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSeries *own,
 			  const LiveSeries *all, Fleet *fleet)
@@ -152,16 +150,11 @@ LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSe
 	state->n_users = 1;
 	state->own_jobs = jobs_json(jobs, host);
 	state->own_metrics = live_metrics_text(own);
-#ifdef TACHO_HAVE_CURL
 	if (fleet) {
 		state->jobs = all_jobs_json(state->own_jobs, fleet);
 		state->metrics = live_metrics_text(all);
 		state->hosts = fleet_hosts_json(fleet);
 	}
-#else
-	(void)all;
-	(void)fleet;
-#endif
 	state->job = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs))
 		g_hash_table_insert(state->job, GUINT_TO_POINTER(job->id), job_json(job));
