@@ -13,8 +13,6 @@
  *     nodes without operations, as they are counted last. */
 #include "analyze/places_exchange.h"
 
-#include <string.h>
-
 #include "analyze/group_exchange.h"
 #include "analyze/op_devices.h"
 #include "base/for_each.h"
@@ -105,28 +103,6 @@ static gboolean take_present(struct packed_bytes *packed, const struct profile_t
 	return TRUE;
 }
 
-static GByteArray *pack_figures(const struct scope_places *places, const struct group_kind *kind)
-{
-	GByteArray *bytes = g_byte_array_new();
-
-	for (guint32 i = 0; i < n_nodes(places); i++) {
-		const struct profile_node *node = profile_node_at(places->tree, i);
-
-		if (!node->type) /* nothing was counted there */
-			continue;
-		pack_uint32(bytes, i);
-		pack_uint32(bytes, node->is_wrapper != 0);
-		pack_text(bytes, node->type);
-		pack_optional_text(bytes, node->phase);
-		pack_optional_text(bytes, node->tags);
-		pack_optional_text(bytes, node->shapes);
-		pack_optional_text(bytes, node->devices ? node->devices->str : NULL);
-		pack_present(bytes, places->tree, node);
-		group_pack(bytes, places->timeline, kind, node);
-	}
-	return bytes;
-}
-
 /* Where a node has its type from, the stronger the later. */
 enum type_source { TYPE_NONE, TYPE_SAMPLES, TYPE_WRAPPER, TYPE_OPERATION };
 
@@ -139,14 +115,36 @@ static enum type_source source_of_type(const struct profile_node *node)
 	return node->self[TACHO_METRIC_RUNS] > 0 ? TYPE_OPERATION : TYPE_SAMPLES;
 }
 
-/* (2) */
-static void take_type(struct profile_tree *tree, struct profile_node *node,
-		      const struct profile_node *told)
+static GByteArray *pack_figures(const struct scope_places *places, const struct group_kind *kind)
 {
-	if (source_of_type(told) <= source_of_type(node))
+	GByteArray *bytes = g_byte_array_new();
+
+	for (guint32 i = 0; i < n_nodes(places); i++) {
+		const struct profile_node *node = profile_node_at(places->tree, i);
+
+		if (!node->type) /* nothing was counted there */
+			continue;
+		pack_uint32(bytes, i);
+		pack_uint32(bytes, source_of_type(node));
+		pack_text(bytes, node->type);
+		pack_optional_text(bytes, node->phase);
+		pack_optional_text(bytes, node->tags);
+		pack_optional_text(bytes, node->shapes);
+		pack_optional_text(bytes, node->devices ? node->devices->str : NULL);
+		pack_present(bytes, places->tree, node);
+		group_pack(bytes, places->timeline, kind, node);
+	}
+	return bytes;
+}
+
+/* (2); before figures are added, which tell where the node's own is from. */
+static void take_type(struct profile_tree *tree, struct profile_node *node, const gchar *type,
+		      enum type_source source)
+{
+	if (source <= source_of_type(node))
 		return;
-	node->type = g_string_chunk_insert_const(tree->strings, told->type);
-	node->is_wrapper = told->is_wrapper;
+	node->type = g_string_chunk_insert_const(tree->strings, type);
+	node->is_wrapper = source == TYPE_WRAPPER;
 }
 
 /* Devices are those of all its calls. */
@@ -190,25 +188,19 @@ static gboolean take_figures(guint from, struct packed_bytes *packed, gpointer e
 	const struct exchange *exchange = exchange_pointer;
 	const GArray *nodes = g_ptr_array_index(exchange->nodes, from);
 	struct profile_tree *tree = exchange->places->tree;
-	struct profile_node *node, told = { 0 };
+	struct profile_node *node;
 	g_autofree gchar *type = NULL;
-	guint32 index, is_wrapper;
+	guint32 index, source;
 
 	if (!unpack_bytes(packed, &index, sizeof(index)) || index >= nodes->len ||
-	    !unpack_bytes(packed, &is_wrapper, sizeof(is_wrapper)))
+	    !unpack_bytes(packed, &source, sizeof(source)) || source > TYPE_OPERATION)
 		return FALSE;
 	node = profile_node_at(tree, g_array_index(nodes, guint32, index));
 	type = unpack_text(packed);
-	if (!type || !take_texts(packed, tree, node) || !take_present(packed, tree, node) ||
-	    !group_unpack(packed, &exchange->kind, &told))
+	if (!type || !take_texts(packed, tree, node) || !take_present(packed, tree, node))
 		return FALSE;
-	told.type = type;
-	told.is_wrapper = is_wrapper != 0;
-	take_type(tree, node, &told);
-	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
-		node->self[metric] += told.self[metric];
-	node->is_unknown |= told.is_unknown;
-	return TRUE;
+	take_type(tree, node, type, (enum type_source)source);
+	return group_unpack(packed, &exchange->kind, node);
 }
 
 /* --- as one ----------------------------------------------------------------------------------- */
