@@ -27,11 +27,12 @@ import argparse
 import json
 import os
 import random
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+
+import ab
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WARM_UP_STEPS = 20
@@ -148,12 +149,6 @@ done
 """
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def run_job(arguments, folder):
     run = os.path.join(folder, "alternate.tacho")
     tacho = os.path.join(arguments.build, "bin", "tacho")
@@ -166,7 +161,7 @@ def run_job(arguments, folder):
         environment.update(MALLOC_MMAP_THRESHOLD_=str(2**30), MALLOC_TRIM_THRESHOLD_=str(2**32))
     if arguments.ranks > 1:
         inside = ["sh", "-c", START_RANKS, str(arguments.ranks)] + inside
-        environment.update(WORLD_SIZE=str(arguments.ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()),
+        environment.update(WORLD_SIZE=str(arguments.ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(ab.free_port()),
                            GLOO_SOCKET_IFNAME="lo", ALTERNATE_SEED=str(random.random()))
     subprocess.run([tacho, "record", "-q", "--force", "--probes", arguments.probes, "-o", run, "--"]
                    + inside, env=environment, check=True)

@@ -28,6 +28,7 @@ from types import SimpleNamespace
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(SOURCE_DIR, "tests", "frameworks"))
 
+import ab
 import alternate
 import slow_down
 
@@ -99,7 +100,7 @@ def start_training(arguments, folder):
     for name in ("stop", "ends"):
         if os.path.exists(os.path.join(folder, name)):
             os.remove(os.path.join(folder, name))
-    environment = dict(os.environ, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(alternate.free_port()),
+    environment = dict(os.environ, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(ab.free_port()),
                        GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
     command = ["sh", "-c", alternate.START_RANKS, "2", arguments.python, "training.py", os.path.join(SOURCE_DIR, "examples")]
     return subprocess.Popen(command, cwd=folder, env=environment)

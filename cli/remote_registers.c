@@ -88,17 +88,6 @@ gboolean remote_registers_is_past(const RemoteRegisters *registers, guint64 at)
 	return registers->rip == at + sizeof(call_instruction);
 }
 
-gboolean remote_registers_hide_call(const RemoteRegisters *registers, const Target *target)
-{
-	(void)registers, (void)target;
-	return FALSE;
-}
-
-void remote_registers_take_call(RemoteRegisters *registers, const RemoteRegisters *at_entry)
-{
-	(void)registers, (void)at_entry;
-}
-
 glong remote_registers_call(const RemoteRegisters *registers)
 {
 	return (glong)registers->orig_rax;
@@ -136,17 +125,6 @@ guint64 remote_registers_handler_word(const Target *target)
 	};
 
 	return find_in_libc(target, signal_return, sizeof(signal_return), 1);
-}
-
-void remote_vectors_save(pid_t tid, RemoteVectors *vectors)
-{
-	(void)tid;
-	vectors->kind = 0;
-}
-
-void remote_vectors_restore(pid_t tid, const RemoteVectors *vectors)
-{
-	(void)tid, (void)vectors;
 }
 #elif defined(__aarch64__)
 #define INSTRUCTION_BYTES 4
@@ -329,17 +307,6 @@ gboolean remote_registers_is_past(const RemoteRegisters *registers, guint64 at)
 	return FALSE;
 }
 
-gboolean remote_registers_hide_call(const RemoteRegisters *registers, const Target *target)
-{
-	(void)registers, (void)target;
-	return FALSE;
-}
-
-void remote_registers_take_call(RemoteRegisters *registers, const RemoteRegisters *at_entry)
-{
-	(void)registers, (void)at_entry;
-}
-
 glong remote_registers_call(const RemoteRegisters *registers)
 {
 	(void)registers;
@@ -369,6 +336,21 @@ guint64 remote_registers_handler_word(const Target *target)
 {
 	(void)target;
 	return 0;
+}
+#endif
+
+#ifndef __aarch64__
+/* Registers show the call (1), and what a system call keeps of vectors is all that there is. */
+
+gboolean remote_registers_hide_call(const RemoteRegisters *registers, const Target *target)
+{
+	(void)registers, (void)target;
+	return FALSE;
+}
+
+void remote_registers_take_call(RemoteRegisters *registers, const RemoteRegisters *at_entry)
+{
+	(void)registers, (void)at_entry;
 }
 
 void remote_vectors_save(pid_t tid, RemoteVectors *vectors)
