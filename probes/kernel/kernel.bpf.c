@@ -77,6 +77,15 @@ struct request_queue {
 	struct gendisk *disk;
 } CORE;
 
+struct bvec_iter {
+	unsigned int bi_size;
+} CORE;
+
+struct bio {
+	struct bio *bi_next;
+	struct bvec_iter bi_iter;
+} CORE;
+
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
@@ -130,6 +139,7 @@ struct sk_buff;
 
 #define MAX_THREADS  32768
 #define MAX_REQUESTS 16384
+#define MAX_MERGED   64 /* bios of a request that are looked at */
 #define MAX_SOCKETS  16384
 #define MAX_LEVELS   4 /* of namespaces of processes that are looked through */
 
@@ -150,7 +160,8 @@ struct thread {
 
 struct asked {
 	__u64 queued_ns, issued_ns;
-	__u32 pid, tid;
+	__u32 pid, tid; /* 0: nobody of the job */
+	__u32 bytes;	/* of a request: what the job asked for of it */
 };
 
 struct {
@@ -498,20 +509,41 @@ int BPF_PROG(on_bio_split, struct bio *first)
 	return note_bio(first);
 }
 
-/* Once more, maybe by a thread of the kernel, where the device had no room: so the bio stays in the table. */
+/* The kernel merges what lies side by side into one request, whoever asked for it: the job's part of it is the bytes of the job's bios. */
+static __always_inline struct asked asked_for(struct bio *bio)
+{
+	struct asked asked = {};
+
+	for (int i = 0; i < MAX_MERGED && bio; i++) {
+		__u64 key = (__u64)bio;
+		struct asked *known = bpf_map_lookup_elem(&bios, &key);
+
+		if (known) {
+			__u32 bytes = asked.bytes + BPF_CORE_READ(bio, bi_iter.bi_size);
+
+			if (!asked.pid)
+				asked = *known;
+			asked.bytes = bytes;
+		}
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+	return asked;
+}
+
+/* Once more, maybe by a thread of the kernel, where the device had no room: so bios stay in the table. A thread also issues what others
+ * have waiting: only a request without a bio (a flush) is the current thread's. */
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_request_issue, struct request *request)
 {
-	__u64 key = (__u64)request, bio_key = (__u64)BPF_CORE_READ(request, bio);
-	struct asked *known = bio_key ? bpf_map_lookup_elem(&bios, &bio_key) : 0;
-	struct thread *thread = known ? 0 : current_thread();
-	struct asked asked;
+	__u64 key = (__u64)request;
+	struct bio *first = BPF_CORE_READ(request, bio);
+	struct thread *thread = first ? 0 : current_thread();
+	struct asked asked = thread ? ask(thread) : asked_for(first);
 
-	if (!known && !thread) {
+	if (!asked.pid) {
 		bpf_map_delete_elem(&requests, &key);
 		return 0;
 	}
-	asked = known ? *known : ask(thread);
 	asked.issued_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&requests, &key, &asked, BPF_ANY);
 	return 0;
@@ -550,7 +582,7 @@ int BPF_PROG(on_request_complete, struct request *request, int error, unsigned i
 		event->queued_ns = asked->queued_ns;
 		event->issued_ns = asked->issued_ns;
 		event->sector = BPF_CORE_READ(request, __sector);
-		event->bytes = n_bytes;
+		event->bytes = asked->bytes;
 		event->operation = operation_of(BPF_CORE_READ(request, cmd_flags));
 		event->major = disk ? BPF_CORE_READ(disk, major) : 0;
 		event->minor = disk ? BPF_CORE_READ(disk, first_minor) : 0;

@@ -4,6 +4,8 @@
  *                            was away for more than 0.2 ms at a time
  *     hog CORE SECONDS       runs there, too, and says nothing
  *     write FILE MB          writes that much past the page cache, 1 MB at a time, and syncs; prints how many writes there were
+ *     flood FILE SECONDS     writes every second block of 4 KiB of a file's first 8 MB, past the page cache, 1024 at once
+ *     between FILE N         writes N of the blocks between those, one at a time, in no order
  *     send ADDRESS PORT MB   sends that much, in one step
  *     receive PORT           receives all that one connection brings; prints "ready" before and the bytes behind it
  *     sleep MS               sleeps so often: five times, for that long */
@@ -11,17 +13,21 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MB  (1 << 20)
-#define GAP 200000
+#define MB	 (1 << 20)
+#define GAP	 200000
+#define BLOCK	 4096
+#define N_BLOCKS 1024 /* of `flood`, with as many between them */
 
 static int64_t now_ns(void)
 {
@@ -92,6 +98,56 @@ static int write_file(const char *path, int n)
 	return 0;
 }
 
+static int flood(const char *path, double seconds)
+{
+	static struct iocb requests[N_BLOCKS], *all[N_BLOCKS];
+	static struct io_event done[N_BLOCKS];
+	int64_t end_ns = now_ns() + (int64_t)(seconds * 1e9);
+	aio_context_t context = 0;
+	void *block;
+	int fd = open(path, O_WRONLY | O_DIRECT);
+
+	if (fd < 0 || posix_memalign(&block, BLOCK, BLOCK) ||
+	    syscall(SYS_io_setup, N_BLOCKS, &context) < 0)
+		return 77;
+	for (int i = 0; i < N_BLOCKS; i++) {
+		all[i] = &requests[i];
+		requests[i].aio_fildes = (uint32_t)fd;
+		requests[i].aio_lio_opcode = IOCB_CMD_PWRITE;
+		requests[i].aio_buf = (uintptr_t)block;
+		requests[i].aio_nbytes = BLOCK;
+		requests[i].aio_offset = (int64_t)BLOCK * 2 * (i * 167 % N_BLOCKS);
+	}
+	while (now_ns() < end_ns) {
+		long n_sent = 0, n_done = 0, n;
+
+		while (n_done < N_BLOCKS) {
+			n = n_sent < N_BLOCKS ? syscall(SYS_io_submit, context, 64, all + n_sent)
+					      : 0;
+			n_sent += n > 0 ? n : 0;
+			n = syscall(SYS_io_getevents, context, 1, N_BLOCKS, done, NULL);
+			n_done += n > 0 ? n : 0;
+		}
+	}
+	return 0;
+}
+
+static int write_between(const char *path, int n)
+{
+	void *block;
+	int fd = open(path, O_WRONLY | O_DIRECT);
+
+	if (fd < 0 || posix_memalign(&block, BLOCK, BLOCK))
+		return 77;
+	TACHO_MARK_SCOPE("step");
+	TACHO_MARK_STEP(0);
+	for (int i = 0; i < n; i++)
+		if (pwrite(fd, block, BLOCK, (off_t)BLOCK * (2 * (i * 419 % N_BLOCKS) + 1)) !=
+		    BLOCK)
+			return 1;
+	return 0;
+}
+
 static int send_all(const char *address, const char *port, int n)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
@@ -156,6 +212,10 @@ int main(int argc, char **argv)
 		return pin(argv[2]) < 0 || run_until(now_ns() + (int64_t)(atof(argv[3]) * 1e9)) < 0;
 	if (strcmp(mode, "write") == 0 && argc == 4)
 		return write_file(argv[2], atoi(argv[3]));
+	if (strcmp(mode, "flood") == 0 && argc == 4)
+		return flood(argv[2], atof(argv[3]));
+	if (strcmp(mode, "between") == 0 && argc == 4)
+		return write_between(argv[2], atoi(argv[3]));
 	if (strcmp(mode, "send") == 0 && argc == 5)
 		return send_all(argv[2], argv[3], atoi(argv[4]));
 	if (strcmp(mode, "receive") == 0 && argc == 3)
