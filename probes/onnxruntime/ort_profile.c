@@ -12,6 +12,7 @@
 
 #define MAX_PROFILES 256 /* of a process: each is a file */
 #define MAX_OWN	     64	 /* options that the program profiles with */
+#define CUT_NS	     500 /* times of a profile are whole microseconds, cut off: by so much in the mean */
 
 static char folder[PATH_MAX]; /* RUN/traces; "": no nodes are wanted */
 static uint32_t n_profiles;   /* atomic */
@@ -223,7 +224,7 @@ static void lay_in(void *ending_pointer)
 		ort_succeeds(ending->library, real->AllocatorFree(allocator, name));
 	if (name_folder(hidden, sizeof(hidden), ending->profile, true) &&
 	    name_folder(shown, sizeof(shown), ending->profile, false) &&
-	    write_facts(hidden, ending->known->profile_begin_ns))
+	    write_facts(hidden, ending->known->profile_begin_ns + CUT_NS))
 		rename(hidden, shown);
 }
 
