@@ -127,19 +127,54 @@ static gboolean refuse_match(GError **error, const gchar *format, ...)
 	return FALSE;
 }
 
-static gboolean add_run(struct precision_job *job, struct job_run *run, GError **error)
+static gint compare_step_times(gconstpointer a, gconstpointer b)
 {
-	if (run->format == N_NUMBER_FORMATS)
-		return refuse_match(error,
-				    "%s: it does not say what it was recorded in; write "
-				    "FORMAT=%s, with FORMAT fp32, bf16 ...",
-				    run->name, run->name);
-	if (job->run_of[run->format])
-		return refuse_match(error, "%s and %s are both in %s; name one recording a format",
-				    job->run_of[run->format]->name, run->name,
-				    number_format_name(run->format));
-	job->run_of[run->format] = run;
-	return TRUE;
+	const struct job_run *x = *(struct job_run *const *)a, *y = *(struct job_run *const *)b;
+
+	return ORDER(x->measured_step_ns, y->measured_step_ns);
+}
+
+/* Of several recordings in one format the one whose step is the median: the machine is not equally fast at all times. */
+static const struct job_run *choose_run(struct precision_job *job, enum number_format format)
+{
+	g_autoptr(GPtrArray) same = g_ptr_array_new();
+	const struct job_run *least, *most, *chosen;
+
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
+		if (run->format == format)
+			g_ptr_array_add(same, run);
+	if (same->len < 2)
+		return same->len ? same->pdata[0] : NULL;
+	g_ptr_array_sort(same, compare_step_times);
+	least = same->pdata[0];
+	most = same->pdata[same->len - 1];
+	chosen = same->pdata[(same->len - 1) / 2];
+	if (chosen->measured_step_ns > 0)
+		job->recordings_spread = MAX(job->recordings_spread,
+					     (most->measured_step_ns - least->measured_step_ns) /
+						     2 / chosen->measured_step_ns);
+	g_ptr_array_add(job->notes,
+			g_strdup_printf("%u recordings in %s have steps of %.3f to %.3f ms; what "
+					"counts is the middle one, %s",
+					same->len, number_format_name(format),
+					least->measured_step_ns / 1e6, most->measured_step_ns / 1e6,
+					chosen->name));
+	return chosen;
+}
+
+/* One run a format stays, and its identity with it. */
+static void choose_runs(struct precision_job *job, GPtrArray *identities)
+{
+	for (guint format = 0; format < N_NUMBER_FORMATS; format++)
+		job->run_of[format] = choose_run(job, (enum number_format)format);
+	for (guint i = job->runs->len; i-- > 0;) {
+		const struct job_run *run = job->runs->pdata[i];
+
+		if (job->run_of[run->format] == run)
+			continue;
+		g_ptr_array_remove_index(job->runs, i);
+		g_ptr_array_remove_index(identities, i);
+	}
 }
 
 /* fp32, else the widest. The identity is the reference's where that tells one. */
@@ -570,13 +605,17 @@ static gboolean take_sources(struct precision_job *job, const struct job_source 
 	if (n_sources == 0)
 		return refuse_match(error, "there are no recordings");
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
-		if (!add_run(job, run, error))
-			return FALSE;
+		if (run->format == N_NUMBER_FORMATS)
+			return refuse_match(error,
+					    "%s: it does not say what it was recorded in; write "
+					    "FORMAT=%s, with FORMAT fp32, bf16 ...",
+					    run->name, run->name);
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		if (!play_run(run, error)) {
 			g_prefix_error(error, "%s: ", run->name);
 			return FALSE;
 		}
+	choose_runs(job, identities);
 	choose_reference(job, identities);
 	return TRUE;
 }

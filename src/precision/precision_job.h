@@ -39,13 +39,14 @@ struct precision_job {
 	const struct registered_kernel **kernels;
 	struct seen_casts seen;
 	gboolean is_cast_once, has_no_casts;
+	gdouble recordings_spread; /* half of what recordings in one format differ by, of a step: the most of a format */
 	GPtrArray *notes; /* gchar */
 };
 
 typedef struct precision_job precision_job;
 
 /* The reference is the recording in fp32, else in the widest format. `runs` are paths, each of a run that says what it was recorded in, or
- * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what reading them gives. */
+ * FORMAT=PATH; of several in one format the one with the median step counts. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what reading them gives. */
 struct precision_job *precision_job_new(const TachoPrecisionInputs *inputs, GError **error);
 
 /* What a recording is made of. */

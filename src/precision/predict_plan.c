@@ -296,7 +296,7 @@ static void sum_up(struct planner *planner)
 	}
 }
 
-/* The steps' own spread, the operations', and what a change is off by. */
+/* The steps' own spread, the operations', what recordings in one format differ by, and what a change is off by. */
 static void find_interval(const struct planner *planner, const TachoReplay *replay)
 {
 	struct plan_prediction *prediction = planner->prediction;
@@ -306,7 +306,8 @@ static void find_interval(const struct planner *planner, const TachoReplay *repl
 
 	prediction->step_ns = median_with_deviation(steps, &deviation);
 	half = NINE_IN_TEN * MEDIAN_ERROR * deviation * prediction->step_ns / sqrt(n_steps);
-	square += half * half + pow(MODEL_ERROR * MIN(planner->changed_ns, prediction->step_ns), 2);
+	square += half * half + pow(planner->job->recordings_spread * prediction->step_ns, 2);
+	square += pow(MODEL_ERROR * MIN(planner->changed_ns, prediction->step_ns), 2);
 	prediction->interval_ns[0] = MAX(prediction->step_ns - sqrt(square), 0);
 	prediction->interval_ns[1] = prediction->step_ns + sqrt(square);
 }

@@ -142,15 +142,64 @@ static void test_estimated(void)
 static void test_refused(void)
 {
 	g_autoptr(GError) error = NULL;
-	const struct job_source twice[] = { { "one", FORMAT_FP32, correlated(in_fp32), NULL },
-					    { "two", FORMAT_FP32, correlated(in_fp32), NULL } };
+	const struct job_source silent[] = { { "one", FORMAT_FP32, correlated(in_fp32), NULL },
+					     { "two", N_NUMBER_FORMATS, correlated(in_fp32),
+					       NULL } };
 
-	g_assert_null(precision_job_of(twice, 2, NULL, NULL, &error));
+	g_assert_null(precision_job_of(silent, 2, NULL, NULL, &error));
 	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
-	g_assert_nonnull(strstr(error->message, "one and two are both in fp32"));
+	g_assert_nonnull(strstr(error->message, "two: it does not say what it was recorded in"));
 	g_clear_error(&error);
 	g_assert_null(precision_job_of(NULL, 0, NULL, NULL, &error));
 	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
+}
+
+/* In bf16, with an update that takes so long. */
+static TachoTimeline *with_update(guint us)
+{
+	g_autoptr(GString) text = g_string_new(in_bf16);
+	g_autofree gchar *step = g_strdup_printf(" 0..%u\n    module", 40 + us);
+	g_autofree gchar *update = g_strdup_printf(" 40..%u\n", 40 + us);
+
+	g_string_replace(text, " 0..50\n    module", step, 1);
+	g_string_replace(text, " 40..50\n", update, 2);
+	return correlated(text->str);
+}
+
+static struct plan_prediction predict_bf16(const struct precision_job *job)
+{
+	guint8 formats[N_OF_JOB] = { FORMAT_FP32, FORMAT_BF16, FORMAT_BF16 };
+	struct plan_prediction prediction;
+
+	g_assert_nonnull(job);
+	g_assert_true(plan_prediction_init(&prediction, job, formats, NULL));
+	return prediction;
+}
+
+/* Of three recordings in bf16 the one whose step is the median counts, and predictions are wider by what they differ. */
+static void test_several(void)
+{
+	const struct job_source sources[] = { { "slow", FORMAT_BF16, with_update(30), NULL },
+					      { "fp32", FORMAT_FP32, correlated(in_fp32), NULL },
+					      { "middle", FORMAT_BF16, with_update(20), NULL },
+					      { "fast", FORMAT_BF16, with_update(6), NULL } };
+	const struct job_source two[] = { { "fp32", FORMAT_FP32, correlated(in_fp32), NULL },
+					  { "middle", FORMAT_BF16, with_update(20), NULL } };
+	g_autoptr(precision_job) job = precision_job_of(sources, 4, NULL, NULL, NULL);
+	g_autoptr(precision_job) alone = precision_job_of(two, 2, NULL, NULL, NULL);
+	struct plan_prediction several = predict_bf16(job), one = predict_bf16(alone);
+	gdouble spread_ns = 12 / 60.0 * one.step_ns;
+
+	g_assert_cmpuint(job->runs->len, ==, 2);
+	g_assert_cmpstr(job->reference->name, ==, "fp32");
+	g_assert_cmpstr(job->run_of[FORMAT_BF16]->name, ==, "middle");
+	g_assert_cmpfloat_with_epsilon(job->recordings_spread, 12 / 60.0, 1e-9);
+	g_assert_cmpfloat(several.step_ns, ==, one.step_ns);
+	g_assert_cmpfloat(several.interval_ns[0], <, one.step_ns - 0.99 * spread_ns);
+	g_assert_cmpfloat(several.interval_ns[1], >, one.step_ns + 0.99 * spread_ns);
+	g_assert_cmpfloat(several.interval_ns[1], >, one.interval_ns[1]);
+	plan_prediction_release(&several);
+	plan_prediction_release(&one);
 }
 
 /* What the search is told gives the same by adding up. */
@@ -286,6 +335,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/predict_plan/saved", test_saved);
 	g_test_add_func("/predict_plan/estimated", test_estimated);
 	g_test_add_func("/predict_plan/refused", test_refused);
+	g_test_add_func("/predict_plan/several", test_several);
 	g_test_add_func("/predict_plan/problem", test_problem);
 	g_test_add_func("/predict_plan/registered", test_registered);
 	g_test_add_func("/predict_plan/registered_problem", test_registered_problem);
