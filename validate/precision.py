@@ -34,6 +34,7 @@ MODELS = ("mlp", "bert", "resnet18", "gpt", "depthwise", "two_branches")
 ASIDE = ("gpt", "depthwise", "two_branches")  # as precision_models.py has them
 PRECISIONS = ("fp32", "bf16", "int8")
 N_STEPS, N_CONTROL_STEPS = 40, 4
+N_TURNS = 3  # recordings of each precision, in turn: the machine is not equally fast at all times
 RECORDED_STEPS = f"4:{N_STEPS}"  # behind the step in which the hook looks at the flow of tensors
 STATISTICS = "statistics"  # a recording of its own, for its steps take longer
 INDICATORS = ("loss", "gradient", "variance", "hessian", "wvar", "gvar", "hess")
@@ -93,14 +94,18 @@ class Validation:
 
     # --- recordings -------------------------------------------------------------------------
 
-    def recording(self, model, precision):
-        return os.path.join(self.arguments.work, f"{model}.{precision}.tacho")
+    def recording(self, model, precision, turn=0):
+        return os.path.join(self.arguments.work, f"{model}.{precision}{f'.{turn}' if turn else ''}.tacho")
+
+    def turns(self):
+        """What each model is recorded in, in this order."""
+        return [(precision, turn) for turn in range(N_TURNS) for precision in PRECISIONS] + [(STATISTICS, 0)]
 
     def recordings(self, model):
-        return [self.recording(model, precision) for precision in PRECISIONS]
+        return [self.recording(model, precision, turn) for precision, turn in self.turns() if precision != STATISTICS]
 
-    def record_one(self, model, precision):
-        folder = self.recording(model, precision)
+    def record_one(self, model, precision, turn):
+        folder = self.recording(model, precision, turn)
         options = ["--precision", precision, "--steps", RECORDED_STEPS, "--control", str(N_CONTROL_STEPS)]
         if precision == STATISTICS:
             options = ["--precision-statistics", "--precision-hessian", str(N_PROBES)]
@@ -121,11 +126,11 @@ class Validation:
             self.call([self.tacho, "calibrate", "casts", "--python", self.arguments.python, "-o", casts, *self.cast_options],
                       check=True)
         for model in self.models:
-            for precision in (*PRECISIONS, STATISTICS):
+            for precision, turn in self.turns():
                 if self.is_late():
                     return False
-                if not os.path.isdir(self.recording(model, precision)):
-                    self.record_one(model, precision)
+                if not os.path.isdir(self.recording(model, precision, turn)):
+                    self.record_one(model, precision, turn)
         return True
 
     def is_recorded(self, model):
