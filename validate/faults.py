@@ -2,7 +2,7 @@
 """How soon `tacho watch` names a fault that was put into a job, how often it is right, and what a killed part leaves behind.
 
     validate/faults.py run --tacho build/default/bin/tacho --python /usr/bin/python3 --minutes 50
-    validate/faults.py healthy --tacho ... --minutes 60      false alarms in a job that nothing is wrong with
+    validate/faults.py healthy --tacho ... --minutes 60      false alarms in jobs that nothing is wrong with, --jobs at once
     validate/faults.py page                                  the tables of what was measured
 
 Each fault is put into a fresh job of two ranks, 20 times, in turn; each part is killed with SIGKILL as often. What was measured stays in
@@ -11,6 +11,7 @@ a fault, too, and is named. The cut link is between two network namespaces, and 
 """
 
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -58,6 +59,8 @@ def parse_arguments():
     parser.add_argument("--work", default=os.path.join(HERE, "..", "build", "faults"))
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=50, help="end after the trial that is running then")
+    parser.add_argument("--jobs", type=int, default=1, help="healthy ones at once")
+    parser.add_argument("--sleep-ms", type=float, default=15, help="of a step of a job that is healthy, or killed")
     parser.add_argument("--only", action="append", choices=[*FAULTS, *(f"kill_{part}" for part in KILLS)])
     return parser.parse_args()
 
@@ -68,8 +71,10 @@ def parse_arguments():
 class Job:
     """with Job(...) as job: two ranks are recorded, and have had some steps."""
 
-    def __init__(self, arguments, folder, network=None, is_pinned=False):
+    def __init__(self, arguments, folder, network=None, is_pinned=False, sleep_ms=15, steps=1_000_000):
         self.arguments = arguments
+        self.sleep_ms = sleep_ms
+        self.n_steps = steps
         self.folder = folder
         self.network = network
         self.is_pinned = is_pinned
@@ -82,8 +87,8 @@ class Job:
 
     def command(self):
         # what shares a core with a rank doubles its arithmetic, so that has to be most of a step
-        busy = ["--compute-ms", "16", "--sleep-ms", "2"] if self.is_pinned else []
-        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault, *busy]
+        busy = ["--compute-ms", "16", "--sleep-ms", "2"] if self.is_pinned else ["--sleep-ms", str(self.sleep_ms)]
+        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault, "--steps", str(self.n_steps), *busy]
 
     def start(self, command, **options):
         with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
@@ -269,11 +274,12 @@ def try_fault(arguments, fault, folder, network):
 
 
 def can_be_read(job):
+    """What an overloaded machine had no room for is counted as lost, and was not written."""
     answer = subprocess.run([job.arguments.tacho, "info", "--json", *job.runs], env=job.environment, capture_output=True, text=True)
     if answer.returncode != 0:
         return False
     kinds = {problem["kind"] for problem in json.loads(answer.stdout)["trust"]["problems"]}
-    return not kinds & {"corrupt_record", "bad_packet", "unreadable_trace", "unreadable_file", "lost_records"}
+    return not kinds & {"corrupt_record", "bad_packet", "unreadable_trace", "unreadable_file"}
 
 
 def goes_on(job):
@@ -304,8 +310,16 @@ def serve(job):
     return server, False
 
 
+def is_named(watch, kind):
+    until = time.time() + WITHIN_S
+    while time.time() < until and not any(finding["kind"] == kind for finding in watch.findings):
+        time.sleep(0.1)
+        watch.look()
+    return any(finding["kind"] == kind for finding in watch.findings)
+
+
 def try_kill(arguments, part, folder):
-    with Job(arguments, folder) as job:
+    with Job(arguments, folder, sleep_ms=arguments.sleep_ms) as job:
         row = {"kill": part}
         if part == "serve":
             server, row["answers"] = serve(job)
@@ -328,10 +342,8 @@ def try_kill(arguments, part, folder):
                 row["record_ends"] = True
             except subprocess.TimeoutExpired:
                 row["record_ends"] = False
-            time.sleep(2)
-            watch.look()
             if part == "rank":  # where all are killed, the job is over, and nobody is left who waits
-                row["named"] = any(finding["kind"] == "rank_gone" for finding in watch.findings)
+                row["named"] = is_named(watch, "rank_gone")
             watch.end()
         row["can_be_read"] = can_be_read(job)
         return row
@@ -402,25 +414,34 @@ def run(arguments):
             network.__exit__()
 
 
+def look_at_healthy(arguments, jobs, seconds):
+    """A row for each job that was watched for so long, beside a neighbour that comes and goes."""
+    watches = [Watch(job) for job in jobs]
+    noise = jobs[0].start([sys.executable, "-c", "import random, time\nwhile True:\n"
+                           f"    time.sleep(random.expovariate(1 / {NOISE_S[0]}))\n"
+                           f"    end = time.time() + random.expovariate(1 / {NOISE_S[1]})\n"
+                           "    while time.time() < end: pass\n"])
+    began = time.time()
+    while time.time() - began < seconds:
+        time.sleep(0.5)
+        for watch in watches:
+            watch.look()
+    noise.kill()
+    for job, watch in zip(jobs, watches):
+        watch.end()
+        keep(arguments, {"healthy_s": round(time.time() - began), "at_once": len(jobs), "sleep_ms": job.sleep_ms, "steps": job.steps(),
+                         "alarms": [f"{finding['kind']}: {finding['what']} {finding['evidence']}" for finding in watch.findings]})
+
+
 def healthy(arguments):
-    """Whole pieces of five minutes, each with a neighbour that comes and goes."""
+    """In pieces of an hour: what is normal for a job is learned anew in each."""
     until = time.time() + arguments.minutes * 60
     os.makedirs(arguments.work, exist_ok=True)
     while time.time() < until:
-        with Job(arguments, os.path.abspath(os.path.join(arguments.work, "trial"))) as job:
-            watch = Watch(job)
-            noise = job.start([sys.executable, "-c", "import random, time\nwhile True:\n"
-                               f"    time.sleep(random.expovariate(1 / {NOISE_S[0]}))\n"
-                               f"    end = time.time() + random.expovariate(1 / {NOISE_S[1]})\n"
-                               "    while time.time() < end: pass\n"])
-            began = time.time()
-            while time.time() - began < min(300, max(until - began, 30)):
-                time.sleep(0.5)
-                watch.look()
-            noise.kill()
-            watch.end()
-            keep(arguments, {"healthy_s": round(time.time() - began), "alarms": [finding["kind"] + ": " + finding["what"]
-                                                                              for finding in watch.findings]})
+        with contextlib.ExitStack() as stack:
+            jobs = [stack.enter_context(Job(arguments, os.path.abspath(os.path.join(arguments.work, f"trial{i}")), sleep_ms=arguments.sleep_ms))
+                    for i in range(arguments.jobs)]
+            look_at_healthy(arguments, jobs, min(3600, max(until - time.time(), 30)))
 
 
 def interval(n, of):
