@@ -2,8 +2,8 @@
 #include "analyze/advice.h"
 
 #include "analyze/device_work.h"
+#include "analyze/thread_calls.h"
 #include "base/time_units.h"
-#include "trace/call_kind.h"
 #include "trace/function_kind.h"
 #include "trace/kernel_trait.h"
 
@@ -21,11 +21,6 @@ struct blocking {
 	guint32 costliest;	  /* slice, or TACHO_NONE */
 	gint64 costliest_ns;
 };
-
-static gboolean is_blocking(enum call_kind kind)
-{
-	return call_kind_syncs(kind) || kind == CALL_COPY_SYNC || kind == CALL_COPY_SHAPED_SYNC;
-}
 
 /* How long the device does nothing from `time_ns` on; 0 where it works then, or never again. */
 static gint64 idle_after_ns(const struct interval_set *busy, gint64 time_ns)
@@ -54,8 +49,7 @@ static void count_calls(const struct advice_input *input, const TachoTrack *trac
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
 		gint64 cost_ns;
 
-		if (slices->kind[i] != TACHO_SLICE_RUNTIME ||
-		    !is_blocking(call_kind_of(input->timeline, i)) ||
+		if (!is_device_wait(input->timeline, i, NULL) ||
 		    !selection_takes_time(&input->selection, rank_index, slices->start_ns[i],
 					  &cursor))
 			continue;

@@ -20,8 +20,8 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "analyze/thread_calls.h"
 #include "base/time_units.h"
-#include "trace/call_kind.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -73,7 +73,7 @@ struct group {
 struct offload {
 	const struct selection *selection;
 	GHashTable *shares; /* of count_launched_work() */
-	GHashTable *waits;  /* track + 1 -> GArray of ends of its waits (gint64), in order */
+	struct thread_calls *waits;
 	struct keyed_rows groups;
 };
 
@@ -81,60 +81,6 @@ static void add_to(struct mean *mean, gint64 ns)
 {
 	mean->n++;
 	mean->sum_ns += (gdouble)MAX(ns, 0);
-}
-
-/* --- the host's side -------------------------------------------------------------------------- */
-
-static gint compare_ends(gconstpointer a, gconstpointer b)
-{
-	const gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-
-	return (x > y) - (x < y);
-}
-
-static GArray *find_waits(const TachoTimeline *timeline, guint32 track_index)
-{
-	const TachoTrack *track = tacho_timeline_track(timeline, track_index);
-	GArray *ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-
-	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-		enum call_kind kind;
-		gint64 end_ns;
-
-		if (timeline->slices.kind[i] != TACHO_SLICE_RUNTIME)
-			continue;
-		kind = call_kind_of(timeline, i);
-		if (!call_kind_syncs(kind) && kind != CALL_COPY_SYNC &&
-		    kind != CALL_COPY_SHAPED_SYNC)
-			continue;
-		end_ns = tacho_slice_end_ns(timeline, i);
-		g_array_append_val(ends, end_ns);
-	}
-	g_array_sort(ends, compare_ends);
-	return ends;
-}
-
-/* The end of the thread's first wait that ends at `from_ns` or later; G_MAXINT64: there is none. */
-static gint64 next_wait(struct offload *offload, guint32 track, gint64 from_ns)
-{
-	gpointer key = GSIZE_TO_POINTER((gsize)track + 1);
-	GArray *ends = g_hash_table_lookup(offload->waits, key);
-	guint low = 0, high;
-
-	if (!ends) {
-		ends = find_waits(offload->selection->timeline, track);
-		g_hash_table_insert(offload->waits, key, ends);
-	}
-	high = ends->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(ends, gint64, middle) < from_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ends->len ? g_array_index(ends, gint64, low) : G_MAXINT64;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -170,8 +116,8 @@ static void count_host(struct offload *offload, struct group *group, guint32 sli
 	add_to(&group->call, timeline->slices.duration_ns[launch] /
 				     MAX(launched_work_of(offload->shares, launch), 1u));
 	add_to(&group->queued, start_ns - tacho_slice_end_ns(timeline, launch));
-	seen_ns = next_wait(offload, timeline->slices.track[launch],
-			    tacho_slice_end_ns(timeline, slice));
+	seen_ns = thread_calls_next_end(offload->waits, timeline->slices.track[launch],
+					tacho_slice_end_ns(timeline, slice));
 	if (seen_ns != G_MAXINT64)
 		add_to(&group->seen, seen_ns - tacho_slice_end_ns(timeline, slice));
 }
@@ -273,8 +219,7 @@ TachoTable *tacho_view_offload(const TachoTimeline *timeline, const TachoFilter 
 {
 	TachoTable *table = tacho_table_new("offload", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GHashTable) shares = count_launched_work(timeline);
-	g_autoptr(GHashTable) waits =
-		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
+	g_autoptr(thread_calls) waits = thread_calls_new(timeline, is_device_wait, NULL);
 	struct selection selection;
 	struct offload offload = { .selection = &selection, .shares = shares, .waits = waits };
 

@@ -22,7 +22,8 @@
 	KIND(STREAM_SYNC)                                                                          \
 	KIND(EVENT_SYNC)                                                                           \
 	KIND(SYNC) /* waits for something else, or it is not told what for */                      \
-	KIND(FREE) /* gives back memory of a device, when no work uses it any more */
+	KIND(FREE) /* gives back memory of a device, when no work uses it any more */              \
+	KIND(WAIT) /* as SYNC, of runtimes whose waits the graph does not follow */
 
 enum call_kind {
 #define CALL_KIND_ENUM(enumerator) CALL_##enumerator,
@@ -50,6 +51,13 @@ static inline gboolean call_kind_copies(enum call_kind kind)
 static inline gboolean call_kind_syncs(enum call_kind kind)
 {
 	return kind >= CALL_DEVICE_SYNC && kind <= CALL_SYNC;
+}
+
+/* Whether such a call returns when a device has done something: one that is there to wait, or a copy that waits for itself. */
+static inline gboolean call_kind_waits(enum call_kind kind)
+{
+	return call_kind_syncs(kind) || kind == CALL_WAIT || kind == CALL_COPY_SYNC ||
+	       kind == CALL_COPY_SHAPED_SYNC;
 }
 
 #endif

@@ -35,6 +35,12 @@ static const struct {
 	{ "", CALL_OTHER },
 	{ "Context Sync", CALL_DEVICE_SYNC },
 	{ "Stream Sync", CALL_STREAM_SYNC },
+	{ "zeCommandQueueSynchronize", CALL_SYNC },
+	{ "clFinish", CALL_WAIT },
+	{ "clWaitForEvents", CALL_WAIT },
+	{ "hsa_signal_wait_scacquire", CALL_WAIT },
+	{ "hsa_amd_signal_wait_any", CALL_WAIT },
+	{ "hsa_signal_store_screlease", CALL_OTHER },
 	{ "Event Sync", CALL_EVENT_SYNC },
 	{ "Stream Wait Event", CALL_EVENT_WAIT },
 };
