@@ -572,6 +572,12 @@ typedef struct {
 	gdouble gb_per_s; /* 0: not told */
 } TachoCopyArgs;
 
+/* How long before its begin a device's work was known of, ns; NaN: not told. */
+typedef struct {
+	gdouble queued_ns;    /* the driver, or the runtime, took it */
+	gdouble submitted_ns; /* the device got it */
+} TachoDeviceLead;
+
 /* What an operation was given in the place of a tensor: "[2, 2]", "False". A truth value is 0 or 1. */
 typedef struct {
 	guint32 n; /* 0: not told, or no numbers */
@@ -639,6 +645,8 @@ gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoK
 gboolean tacho_slice_launch_shape(const TachoTimeline *timeline, guint32 slice,
 				  TachoLaunchShape *shape);
 gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCopyArgs *args);
+/* Of runs of ours alone: no other trace is read for it. */
+gboolean tacho_slice_lead(const TachoTimeline *timeline, guint32 slice, TachoDeviceLead *lead);
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args);
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);

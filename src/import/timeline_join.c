@@ -33,6 +33,11 @@ static gboolean get_kernel(struct foreign_reader *reader, guint64 place, TachoKe
 	return tacho_slice_kernel(timeline_of(reader), (guint32)place, args);
 }
 
+static gboolean get_lead(struct foreign_reader *reader, guint64 place, TachoDeviceLead *lead)
+{
+	return tacho_slice_lead(timeline_of(reader), (guint32)place, lead);
+}
+
 static gboolean get_launch_shape(struct foreign_reader *reader, guint64 place,
 				 TachoLaunchShape *shape)
 {
@@ -125,6 +130,7 @@ static struct joined_reader *new_reader(TachoTimeline *to, TachoTimeline *timeli
 	joined->reader = (struct foreign_reader){ .op = get_op,
 						  .kernel = get_kernel,
 						  .launch_shape = get_launch_shape,
+						  .lead = get_lead,
 						  .copy = get_copy,
 						  .numbers = get_numbers,
 						  .collective = get_collective,

@@ -119,15 +119,43 @@ static guint64 hz_at(const struct activity_args *args, guint64 place)
 	return n ? all[n - 1].hz : NS_PER_S;
 }
 
-/* How long before its begin the device's work was there. */
-static void append_lead(GString *json, const struct activity_args *args, guint64 place,
-			const gchar *key, guint64 begin, guint64 since)
+/* How long before its begin the device's work was there, ns; FALSE: it is not told. */
+static gboolean find_lead(const struct activity_args *args, guint64 place, guint64 begin,
+			  guint64 since, guint64 *ret_ns)
 {
 	guint64 hz = hz_at(args, place);
 
 	if (!since || since > begin || !hz)
-		return;
-	append_member(json, key, (guint64)((unsigned __int128)(begin - since) * NS_PER_S / hz));
+		return FALSE;
+	*ret_ns = (guint64)((unsigned __int128)(begin - since) * NS_PER_S / hz);
+	return TRUE;
+}
+
+static void append_lead(GString *json, const struct activity_args *args, guint64 place,
+			const gchar *key, guint64 begin, guint64 since)
+{
+	guint64 ns;
+
+	if (find_lead(args, place, begin, since, &ns))
+		append_member(json, key, ns);
+}
+
+static gboolean get_lead(struct foreign_reader *reader, guint64 place, TachoDeviceLead *lead)
+{
+	const struct activity_args *args = (const struct activity_args *)reader;
+	const struct record_activity *activity;
+	guint64 queued_ns, submitted_ns;
+	gboolean is_queued, is_submitted;
+	guint8 kind;
+
+	activity = borrow(reader, place, sizeof(*activity), &kind);
+	if (!activity)
+		return FALSE;
+	is_queued = find_lead(args, place, activity->begin, activity->queued, &queued_ns);
+	is_submitted = find_lead(args, place, activity->begin, activity->submitted, &submitted_ns);
+	lead->queued_ns = is_queued ? (gdouble)queued_ns : NAN;
+	lead->submitted_ns = is_submitted ? (gdouble)submitted_ns : NAN;
+	return is_queued || is_submitted;
 }
 
 static void append_kernel(GString *json, const struct record_device_kernel *kernel)
@@ -202,6 +230,7 @@ struct activity_args *activity_args_new(TachoTimeline *timeline)
 		.kernel = get_kernel,
 		.launch_shape = get_launch_shape,
 		.copy = get_copy,
+		.lead = get_lead,
 		.args_json = get_args_json,
 		.free = free_args,
 	};

@@ -421,6 +421,14 @@ gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCop
 	return foreign && foreign->copy && foreign->copy(foreign, place, args);
 }
 
+gboolean tacho_slice_lead(const TachoTimeline *timeline, guint32 slice, TachoDeviceLead *lead)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->lead && foreign->lead(foreign, place, lead);
+}
+
 /* A record of a collective without inputs that is as long is one of a transfer. */
 static void read_transfer(const struct record_transfer *transfer, TachoCollectiveArgs *args)
 {

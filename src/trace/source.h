@@ -28,10 +28,12 @@ void tacho_source_free(struct tacho_source *source);
 struct foreign_reader {
 	gboolean (*op)(struct foreign_reader *reader, guint64 place, TachoOpArgs *args);
 	gboolean (*kernel)(struct foreign_reader *reader, guint64 place, TachoKernelArgs *args);
-	/* import/read/device_args.h has these two for readers that have args_json. */
+	/* import/read/device_args.h has these three for readers that have args_json. */
 	gboolean (*launch_shape)(struct foreign_reader *reader, guint64 place,
 				 TachoLaunchShape *shape);
 	gboolean (*copy)(struct foreign_reader *reader, guint64 place, TachoCopyArgs *args);
+	/* The same; it is asked of all that devices did, so that only who tells it quickly has it. */
+	gboolean (*lead)(struct foreign_reader *reader, guint64 place, TachoDeviceLead *lead);
 	gboolean (*collective)(struct foreign_reader *reader, guint64 place,
 			       TachoCollectiveArgs *args);
 	gboolean (*input)(struct foreign_reader *reader, guint64 place, guint32 index,

@@ -385,6 +385,7 @@ ImageArgs *image_args_new(void)
 						.output = get_output,
 						.args_json = get_args_json,
 						.launch_shape = device_args_launch_shape,
+						.lead = device_args_lead,
 						.copy = device_args_copy,
 						.numbers = concrete_inputs_numbers,
 						.message = get_message,

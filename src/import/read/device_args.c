@@ -15,7 +15,8 @@ struct told {
 	TachoLaunchShape shape;
 	guint32 threads[3];	 /* of the whole grid, as ROCm counts it */
 	gdouble bytes, gb_per_s; /* of a copy */
-	gboolean is_inside;	 /* of what rocprofv3 nests */
+	TachoDeviceLead lead;
+	gboolean is_inside; /* of what rocprofv3 nests */
 };
 
 /* What a key stands for. NUMBER keys are in a list: COUNT(key, field) sets a whole number, MORE(key, field) adds to it,
@@ -27,6 +28,9 @@ struct told {
 	FIGURE("blocks per SM", shape.blocks_per_sm)                                               \
 	FIGURE("warps per SM", shape.warps_per_sm)                                                 \
 	FIGURE("est. achieved occupancy %", shape.occupancy_pct)                                   \
+	/* runs of tacho's */                                                                      \
+	FIGURE("queued before ns", lead.queued_ns)                                                 \
+	FIGURE("submitted before ns", lead.submitted_ns)                                           \
 	/* Nsight Systems */                                                                       \
 	COUNT("gridX", shape.grid[0])                                                              \
 	COUNT("gridY", shape.grid[1])                                                              \
@@ -210,7 +214,8 @@ static gboolean read_told(struct foreign_reader *reader, guint64 place, struct t
 		return FALSE;
 	copy = json_scan_copy(&scan, json);
 	*ret_told = (struct told){
-		.shape = { .blocks_per_sm = NAN, .warps_per_sm = NAN, .occupancy_pct = NAN }
+		.shape = { .blocks_per_sm = NAN, .warps_per_sm = NAN, .occupancy_pct = NAN },
+		.lead = { NAN, NAN },
 	};
 	read_members(&scan, ret_told);
 	return TRUE;
@@ -257,5 +262,16 @@ gboolean device_args_copy(struct foreign_reader *reader, guint64 place, TachoCop
 	if (args.bytes == 0 && args.gb_per_s <= 0)
 		return FALSE;
 	*copy = args;
+	return TRUE;
+}
+
+gboolean device_args_lead(struct foreign_reader *reader, guint64 place, TachoDeviceLead *lead)
+{
+	struct told told;
+
+	if (!read_told(reader, place, &told) ||
+	    (isnan(told.lead.queued_ns) && isnan(told.lead.submitted_ns)))
+		return FALSE;
+	*lead = told.lead;
 	return TRUE;
 }

@@ -8,9 +8,10 @@
 
 #include "trace/source.h"
 
-/* `launch_shape` and `copy` of a reader that has `args_json` (trace/source.h). */
+/* `launch_shape`, `copy` and `lead` of a reader that has `args_json` (trace/source.h). */
 gboolean device_args_launch_shape(struct foreign_reader *reader, guint64 place,
 				  TachoLaunchShape *shape);
 gboolean device_args_copy(struct foreign_reader *reader, guint64 place, TachoCopyArgs *copy);
+gboolean device_args_lead(struct foreign_reader *reader, guint64 place, TachoDeviceLead *lead);
 
 #endif
