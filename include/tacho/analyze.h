@@ -91,7 +91,7 @@ typedef enum {
 	VIEW(idle, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                               \
 	     "why a device waits: for the host, for a kernel to begin, for something else")        \
 	VIEW(launch, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
-	     "from launch to kernel: calls, delays, work too short for its launch")                \
+	     "before, in and after a device, by name: calls, delays, work too short for its call") \
 	VIEW(graph_node, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                         \
 	     "nodes of CUDA and HIP graphs: what each runs, and which operation made it")          \
 	VIEW(queue, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                              \

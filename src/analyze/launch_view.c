@@ -1,9 +1,19 @@
-/* launch_view: what it takes to bring work to a device.
+/* launch_view: what it takes to bring work to a device, and what comes after, by the name of the work.
  *
+ *     last call            call              begin         end           end of a wait
+ *      ---|---- before ----|---- call ----|    |             |                |
+ *                                         |delay|-- device --|----- seen -----|
+ *
+ * before   the thread's time between its last call that launched something, or waited for a device, and the call that
+ *          launched this: what the host took to get there. Before and call of all that a thread launched add up to its time
+ *          from the first of these calls to the last, but for its waits and the time before each of them.
  * call     how long the host was in the call that launched it. A call that launches several pieces (a CUDA
- *          graph) is shared out to them equally.
+ *          graph) is shared out to them equally, and so is the time before it.
  * replays  how many of them were launched so.
  * delay    from the end of that call to the begin of the work; 0 where it began before.
+ * since queued, since submitted
+ *          from when the driver took it, and from when the device had it, to its begin; of runs of tacho's
+ * seen     from its end to the end of the thread's next wait for a device (thread_calls.h).
  * short    it took less than its call: such work alone cannot keep the device busy.
  *
  * "short" is that of Meta's Holistic Trace Analysis (get_cuda_kernel_launch_stats). Its launch delay adds the
@@ -11,10 +21,14 @@
  * by two calls. */
 #include <tacho/analyze.h>
 
+#include <math.h>
+
 #include "analyze/device_work.h"
 #include "analyze/keyed_rows.h"
+#include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "analyze/thread_calls.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
 
@@ -23,28 +37,34 @@ static const TachoColumn columns[] = {
 	INTEGER_COLUMN("count", "count"),
 	INTEGER_COLUMN("replays", "replays"),
 	NUMBER_COLUMN("total_ms", "total ms", 3),
-	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("before_mean_us", "before us", 1),
 	NUMBER_COLUMN("call_mean_us", "call us", 1),
 	NUMBER_COLUMN("delay_mean_us", "delay us", 1),
 	NUMBER_COLUMN("delay_median_us", "median", 1),
 	NUMBER_COLUMN("delay_p99_us", "99 %", 1),
 	JSON_NUMBER("delay_max_us"),
+	NUMBER_COLUMN("queued_mean_us", "since queued", 1),
+	NUMBER_COLUMN("submitted_mean_us", "since submitted", 1),
+	NUMBER_COLUMN("mean_us", "device us", 1),
+	NUMBER_COLUMN("seen_mean_us", "seen us", 1),
 	INTEGER_COLUMN("short", "short"),
 	NUMBER_COLUMN("short_pct", "%", 0),
 };
 
 struct launch_group {
 	guint32 name;
-	guint64 n_short, n_replays;
-	gdouble total_ns, call_ns, delay_ns;
+	guint64 n_short, n_replays, n_before, n_seen, n_queued, n_submitted;
+	gdouble total_ns, before_ns, call_ns, delay_ns, seen_ns, queued_ns, submitted_ns;
 	GArray *delays; /* gint64 ns */
 };
 
 struct launches {
 	const struct selection *selection;
-	GHashTable *shares;	  /* of count_launched_work() */
-	struct keyed_rows groups; /* struct launch_group, by name id */
-	guint64 n, n_unknown, n_short;
+	GHashTable *shares;	    /* of count_launched_work() */
+	struct thread_calls *calls; /* that launch something or wait for a device */
+	struct thread_calls *waits; /* those that wait */
+	struct keyed_rows groups;   /* struct launch_group, by name id */
+	guint64 n, n_unknown, n_short, n_leads;
 };
 
 static void release_group(gpointer group)
@@ -62,11 +82,49 @@ static struct launch_group *find_group(struct launches *launches, guint32 name)
 	return group;
 }
 
-static gdouble call_of(const struct launches *launches, guint32 launch)
+/* A ThreadCallsTake; `shares` is that of count_launched_work(). */
+static gboolean launches_or_waits(const TachoTimeline *timeline, guint32 slice,
+				  gconstpointer shares)
 {
-	guint n = launched_work_of(launches->shares, launch);
+	return launched_work_of((GHashTable *)shares, slice) ||
+	       is_device_wait(timeline, slice, NULL);
+}
 
-	return (gdouble)launches->selection->timeline->slices.duration_ns[launch] / MAX(n, 1u);
+static void count_host(const struct launches *launches, struct launch_group *group, guint32 slice,
+		       guint n_launched)
+{
+	const TachoTimeline *timeline = launches->selection->timeline;
+	guint32 launch = timeline->slices.launch[slice], thread = timeline->slices.track[launch];
+	gint64 call_begin_ns = timeline->slices.start_ns[launch];
+	gint64 work_end_ns = tacho_slice_end_ns(timeline, slice);
+	gint64 last_ns = thread_calls_last_end(launches->calls, thread, call_begin_ns);
+	gint64 seen_ns = thread_calls_next_end(launches->waits, thread, work_end_ns);
+
+	if (last_ns != G_MININT64) {
+		group->n_before++;
+		group->before_ns += (gdouble)(call_begin_ns - last_ns) / n_launched;
+	}
+	if (seen_ns != G_MAXINT64) {
+		group->n_seen++;
+		group->seen_ns += (gdouble)(seen_ns - work_end_ns);
+	}
+}
+
+static void count_lead(struct launches *launches, struct launch_group *group, guint32 slice)
+{
+	TachoDeviceLead lead;
+
+	if (!tacho_slice_lead(launches->selection->timeline, slice, &lead))
+		return;
+	launches->n_leads++;
+	if (!isnan(lead.queued_ns)) {
+		group->n_queued++;
+		group->queued_ns += lead.queued_ns;
+	}
+	if (!isnan(lead.submitted_ns)) {
+		group->n_submitted++;
+		group->submitted_ns += lead.submitted_ns;
+	}
 }
 
 static void count_work(struct launches *launches, guint32 slice)
@@ -76,19 +134,23 @@ static void count_work(struct launches *launches, guint32 slice)
 	gdouble duration_ns = (gdouble)timeline->slices.duration_ns[slice], call_ns;
 	gint64 delay_ns;
 	struct launch_group *group;
+	guint n_launched;
 
 	launches->n++;
 	if (launch == TACHO_NONE) {
 		launches->n_unknown++;
 		return;
 	}
-	call_ns = call_of(launches, launch);
+	n_launched = MAX(launched_work_of(launches->shares, launch), 1u);
+	call_ns = (gdouble)timeline->slices.duration_ns[launch] / n_launched;
 	delay_ns = MAX(timeline->slices.start_ns[slice] - tacho_slice_end_ns(timeline, launch), 0);
 	group = find_group(launches, timeline->slices.name[slice]);
 	group->n_replays += tacho_slice_borrow_graph_work(timeline, slice) != NULL;
 	group->total_ns += duration_ns;
 	group->call_ns += call_ns;
 	group->delay_ns += (gdouble)delay_ns;
+	count_host(launches, group, slice, n_launched);
+	count_lead(launches, group, slice);
 	group->n_short += duration_ns < call_ns;
 	launches->n_short += duration_ns < call_ns;
 	g_array_append_val(group->delays, delay_ns);
@@ -122,12 +184,17 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline,
 	tacho_table_integer(table, n);
 	tacho_table_integer(table, (gint64)group->n_replays);
 	tacho_table_number(table, MS(group->total_ns));
-	tacho_table_number(table, US(group->total_ns) / n);
+	table_number_if(table, group->n_before, US(group->before_ns) / (gdouble)group->n_before);
 	tacho_table_number(table, US(group->call_ns) / n);
 	tacho_table_number(table, US(group->delay_ns) / n);
 	tacho_table_number(table, US(quantile(group->delays, 0.5)));
 	tacho_table_number(table, US(quantile(group->delays, 0.99)));
 	tacho_table_number(table, US(quantile(group->delays, 1)));
+	table_number_if(table, group->n_queued, US(group->queued_ns) / (gdouble)group->n_queued);
+	table_number_if(table, group->n_submitted,
+			US(group->submitted_ns) / (gdouble)group->n_submitted);
+	tacho_table_number(table, US(group->total_ns) / n);
+	table_number_if(table, group->n_seen, US(group->seen_ns) / (gdouble)group->n_seen);
 	tacho_table_integer(table, (gint64)group->n_short);
 	tacho_table_number(table, 100.0 * (gdouble)group->n_short / n);
 }
@@ -155,8 +222,12 @@ TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *
 {
 	TachoTable *table = tacho_table_new("launch", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GHashTable) shares = count_launched_work(timeline);
+	g_autoptr(thread_calls) calls = thread_calls_new(timeline, launches_or_waits, shares);
+	g_autoptr(thread_calls) waits = thread_calls_new(timeline, is_device_wait, NULL);
 	struct selection selection;
-	struct launches launches = { .selection = &selection, .shares = shares };
+	struct launches launches = {
+		.selection = &selection, .shares = shares, .calls = calls, .waits = waits
+	};
 
 	keyed_rows_init(&launches.groups, sizeof(struct launch_group));
 	g_array_set_clear_func(launches.groups.rows, release_group);
@@ -166,6 +237,10 @@ TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_stream(&selection, tacho_timeline_track(timeline, i)))
 			count_stream(&launches, tacho_timeline_track(timeline, i));
+	if (!launches.n_leads) {
+		table_hide_column(table, "queued_mean_us");
+		table_hide_column(table, "submitted_mean_us");
+	}
 	for (guint i = 0; i < launches.groups.rows->len; i++)
 		add_row(table, timeline,
 			&g_array_index(launches.groups.rows, struct launch_group, i));

@@ -52,6 +52,43 @@ static void test_by_hand(void)
 			"The launch of 1 pieces of work was not recorded, so they are not shown.");
 }
 
+/* Times in us. The host took 10 to get from the first call to the second, and 5 from the wait to the third, which launched
+ * two pieces. A wait that began while the work ran counts from the work's end; what ends behind the last wait is seen by
+ * nobody. What another thread waits for is its own affair. */
+static void test_before_and_after(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("unit us\n"
+				   "rank 0 thread 1 main\n"
+				   "  runtime first 0..4\n"
+				   "  runtime cudaEventRecord 6..7\n"
+				   "  runtime second 14..16\n"
+				   "  runtime cudaStreamSynchronize 20..60\n"
+				   "  runtime graph 65..71\n"
+				   "  thread 2 other\n"
+				   "  runtime cudaStreamSynchronize 52..90\n"
+				   "  stream 7\n"
+				   "  kernel a 10..30 launch=first\n"
+				   "  kernel b 30..50 launch=second\n"
+				   "  kernel b 75..80 launch=graph\n"
+				   "  kernel c 80..81 launch=graph\n");
+	g_autoptr(TachoTable) table = tacho_view_launch(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 3);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "b");
+	EXPECT(table, 0, "before_mean_us", 6.25); /* 10, and half of 5 */
+	EXPECT(table, 0, "call_mean_us", 2.5);
+	EXPECT(table, 0, "delay_mean_us", 9);
+	EXPECT(table, 0, "mean_us", 12.5);
+	EXPECT(table, 0, "seen_mean_us", 10);
+	g_assert_cmpstr(tacho_table_cell_text(table, 1, "name"), ==, "a");
+	g_assert_null(tacho_table_cell_text(table, 1, "before_mean_us"));
+	EXPECT(table, 1, "seen_mean_us", 30);
+	g_assert_cmpstr(tacho_table_cell_text(table, 2, "name"), ==, "c");
+	EXPECT(table, 2, "before_mean_us", 2.5);
+	g_assert_null(tacho_table_cell_text(table, 2, "seen_mean_us"));
+}
+
 /* A call's share does not hang on what of its work is shown. */
 static void test_filters(void)
 {
@@ -107,6 +144,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/launch_view/by_hand", test_by_hand);
+	g_test_add_func("/launch_view/before_and_after", test_before_and_after);
 	g_test_add_func("/launch_view/filters", test_filters);
 	g_test_add_func("/launch_view/steps", test_steps);
 	g_test_add_func("/launch_view/no_device", test_no_device);
