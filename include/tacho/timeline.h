@@ -260,6 +260,14 @@ typedef struct {
 	guint32 track;
 } TachoSample;
 
+/* Who handed memory out. An allocator takes memory of the driver, and hands it out in blocks: both tell of the same bytes, and
+ * often of the same address. */
+typedef enum {
+	TACHO_MEMORY_OF_ALLOCATOR, /* of a framework, or of the host */
+	TACHO_MEMORY_OF_DRIVER,	   /* a device's driver, or its runtime */
+	TACHO_N_MEMORY_LAYERS,
+} TachoMemoryLayer;
+
 /* Memory handed out or given back. */
 typedef struct {
 	gint64 time_ns;
@@ -268,6 +276,7 @@ typedef struct {
 	guint32 track;	/* thread */
 	guint32 slice;	/* innermost slice then open on that track, or TACHO_NONE */
 	guint32 device; /* 0: the host's memory, else the number of the device, plus 1 */
+	guint8 layer;	/* TachoMemoryLayer */
 } TachoMemoryEvent;
 
 /* What an allocator held at the end of the recording: segments that it took from the device, each cut into
@@ -700,6 +709,8 @@ guint64 tacho_timeline_keep_message(TachoTimeline *timeline, const TachoMessageA
 guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id);
 
 const gchar *tacho_slice_kind_name(TachoSliceKind kind);
+/* "allocator", "driver"; of a TachoMemoryLayer. */
+const gchar *tacho_memory_layer_name(guint layer);
 /* "forward_backward" ... */
 const gchar *tacho_flow_kind_name(TachoFlowKind kind);
 

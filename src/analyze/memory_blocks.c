@@ -1,6 +1,6 @@
-/* memory_blocks: pair what was handed out with what was given back, by address and in order of time,
+/* memory_blocks: pair what was handed out with what was given back, by layer and address and in order of time,
  * over all threads of a process. An address handed out again without having been given back was given
- * back unseen, then.
+ * back unseen, then. An allocator's first block has the address of the piece that it took of the driver: they are two.
  *
  * Where addresses were not recorded (Kineto before 2022, 0), what is given back is taken to be the block
  * of that size that was handed out last in that memory: scratch space goes soon, and what a forward pass
@@ -41,7 +41,7 @@ static GArray *events_of_process(const TachoTimeline *timeline, guint32 process)
 
 /* What is not given back yet: numbers of blocks, plus 1. */
 struct open_blocks {
-	GHashTable *by_address; /* event of that address -> block there */
+	GHashTable *by_address; /* event of that address and layer -> block there */
 	GHashTable *by_size;	/* event of that size -> GArray of blocks, without addresses */
 };
 
@@ -63,7 +63,22 @@ static gboolean has_same_size(gconstpointer a, gconstpointer b)
 {
 	const TachoMemoryEvent *x = a, *y = b;
 
-	return size_of(x) == size_of(y) && x->device == y->device;
+	return size_of(x) == size_of(y) && x->device == y->device && x->layer == y->layer;
+}
+
+static guint hash_address(gconstpointer key)
+{
+	const TachoMemoryEvent *event = key;
+	guint64 hash = hash_mix(hash_mix(HASH_MIX_START, event->address), event->layer);
+
+	return (guint)(hash ^ hash >> 32);
+}
+
+static gboolean has_same_address(gconstpointer a, gconstpointer b)
+{
+	const TachoMemoryEvent *x = a, *y = b;
+
+	return x->address == y->address && x->layer == y->layer;
 }
 
 /* The block that the event ends, or 0. */
@@ -73,9 +88,9 @@ static guint take_open(struct open_blocks *open, const TachoMemoryEvent *event)
 	guint index;
 
 	if (event->address) {
-		index = GPOINTER_TO_UINT(g_hash_table_lookup(open->by_address, &event->address));
+		index = GPOINTER_TO_UINT(g_hash_table_lookup(open->by_address, event));
 		if (index)
-			g_hash_table_remove(open->by_address, &event->address);
+			g_hash_table_remove(open->by_address, event);
 		return index;
 	}
 	same = event->bytes < 0 ? g_hash_table_lookup(open->by_size, event) : NULL;
@@ -91,7 +106,7 @@ static void put_open(struct open_blocks *open, TachoMemoryEvent *event, guint in
 	GArray *same;
 
 	if (event->address) {
-		g_hash_table_insert(open->by_address, &event->address, GUINT_TO_POINTER(index));
+		g_hash_table_insert(open->by_address, event, GUINT_TO_POINTER(index));
 		return;
 	}
 	same = g_hash_table_lookup(open->by_size, event);
@@ -102,11 +117,11 @@ static void put_open(struct open_blocks *open, TachoMemoryEvent *event, guint in
 	g_array_append_val(same, index);
 }
 
-GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
+GArray *memory_blocks_of_layers(const TachoTimeline *timeline, guint32 process)
 {
 	GArray *blocks = g_array_new(FALSE, FALSE, sizeof(struct memory_block));
 	g_autoptr(GArray) events = events_of_process(timeline, process);
-	g_autoptr(GHashTable) by_address = g_hash_table_new(g_int64_hash, g_int64_equal);
+	g_autoptr(GHashTable) by_address = g_hash_table_new(hash_address, has_same_address);
 	g_autoptr(GHashTable) by_size = g_hash_table_new_full(hash_size, has_same_size, NULL,
 							      (GDestroyNotify)g_array_unref);
 	struct open_blocks open = { by_address, by_size };
@@ -115,7 +130,7 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 		guint known = take_open(&open, event);
 		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
 					      event->device,  event->slice, event->address,
-					      event->track,   TACHO_NONE };
+					      event->track,   TACHO_NONE,   event->layer };
 
 		if (known) {
 			struct memory_block *before =
@@ -131,6 +146,66 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 	}
 	return blocks;
 }
+
+/* --- layers and memories ---------------------------------------------------------------------- */
+
+static gboolean has_allocator(const GArray *places, guint32 device)
+{
+	FOR_EACH(const struct memory_place, place, places)
+		if (place->device == device && place->layer == TACHO_MEMORY_OF_ALLOCATOR)
+			return TRUE;
+	return FALSE;
+}
+
+GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
+{
+	GArray *blocks = memory_blocks_of_layers(timeline, process);
+	g_autoptr(GArray) places = memory_places(blocks);
+	guint n_kept = 0;
+
+	FOR_EACH(const struct memory_block, block, blocks) {
+		if (block->layer == TACHO_MEMORY_OF_DRIVER && has_allocator(places, block->device))
+			continue;
+		g_array_index(blocks, struct memory_block, n_kept++) = *block;
+	}
+	g_array_set_size(blocks, n_kept);
+	return blocks;
+}
+
+GArray *memory_blocks_select(const GArray *blocks, guint32 device, TachoMemoryLayer layer)
+{
+	GArray *selected = g_array_new(FALSE, FALSE, sizeof(struct memory_block));
+
+	FOR_EACH(const struct memory_block, block, blocks)
+		if (block->device == device && block->layer == layer)
+			g_array_append_vals(selected, block, 1);
+	return selected;
+}
+
+static gint compare_places(gconstpointer a, gconstpointer b)
+{
+	const struct memory_place *x = a, *y = b;
+
+	return ORDER(x->device, y->device) ?: ORDER(x->layer, y->layer);
+}
+
+GArray *memory_places(const GArray *blocks)
+{
+	GArray *places = g_array_new(FALSE, TRUE, sizeof(struct memory_place));
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	FOR_EACH(const struct memory_block, block, blocks) {
+		struct memory_place place = { .device = block->device, .layer = block->layer };
+		gsize key = (gsize)block->device * TACHO_N_MEMORY_LAYERS + block->layer;
+
+		if (g_hash_table_add(seen, GSIZE_TO_POINTER(key)))
+			g_array_append_val(places, place);
+	}
+	g_array_sort(places, compare_places);
+	return places;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static gint compare_changes(gconstpointer a, gconstpointer b)
 {
@@ -155,6 +230,14 @@ GArray *memory_changes(const GArray *blocks, guint32 device)
 	}
 	g_array_sort(changes, compare_changes);
 	return changes;
+}
+
+gboolean has_driver_memory(const TachoTimeline *timeline)
+{
+	FOR_EACH(const TachoMemoryEvent, event, timeline->memory)
+		if (event->layer == TACHO_MEMORY_OF_DRIVER)
+			return TRUE;
+	return FALSE;
 }
 
 gchar *memory_label(guint32 device)

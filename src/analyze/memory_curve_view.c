@@ -13,9 +13,9 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
 #include "analyze/table_columns.h"
+#include "analyze/table_internal.h"
 #include "base/for_each.h"
 #include "base/number.h"
-#include "base/order.h"
 #include "base/partition_point.h"
 #include "base/time_units.h"
 
@@ -24,6 +24,7 @@ enum { POINTS = 200, N_CATEGORIES = N_COUNTER_CATEGORIES };
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
 	TEXT_COLUMN("memory", "memory"),
+	TEXT_COLUMN("layer", "by"),
 	NUMBER_COLUMN("at_ms", "at ms", 3),
 	NUMBER_COLUMN("held_bytes", "held B", 0),
 	INTEGER_COLUMN("reserved_bytes", "reserved B"),
@@ -48,6 +49,7 @@ struct curve {
 	const TachoTimeline *timeline;
 	gint32 rank;
 	gchar *label;
+	const gchar *layer;
 	gboolean is_by_category;
 	guint32 reserved_track; /* TACHO_NONE: not counted */
 };
@@ -78,6 +80,7 @@ static void add_point(const struct curve *curve, gint64 time_ns, gdouble held,
 	tacho_table_row(table);
 	tacho_table_integer(table, curve->rank);
 	tacho_table_text(table, curve->label);
+	tacho_table_text(table, curve->layer);
 	tacho_table_number(table, MS(time_ns));
 	tacho_table_number(table, held);
 	if (curve->reserved_track != TACHO_NONE &&
@@ -169,11 +172,12 @@ static gboolean takes_label(const TachoFilter *filter, const gchar *label)
 }
 
 static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 process,
-		       const GArray *blocks, guint32 device)
+		       const GArray *blocks, const struct memory_place *place)
 {
-	g_autoptr(GArray) found = memory_changes(blocks, device);
+	g_autoptr(GArray) own = memory_blocks_select(blocks, place->device, place->layer);
+	g_autoptr(GArray) found = memory_changes(own, MEMORY_ALL_DEVICES);
 	g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(struct change));
-	g_autofree gchar *label = memory_label(device);
+	g_autofree gchar *label = memory_label(place->device);
 
 	if (!takes_label(filter, label))
 		return;
@@ -183,29 +187,27 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 		g_array_append_val(changes, row);
 	}
 	curve->label = label;
-	curve->reserved_track =
-		counter_track_find(curve->timeline, process, COUNTER_RESERVED, device);
+	curve->layer = tacho_memory_layer_name(place->layer);
+	curve->reserved_track = place->layer == TACHO_MEMORY_OF_ALLOCATOR
+					? counter_track_find(curve->timeline, process,
+							     COUNTER_RESERVED, place->device)
+					: TACHO_NONE;
 	add_points(curve, changes);
 }
 
 static void add_rank(struct curve *curve, const TachoFilter *filter, guint32 process)
 {
-	g_autoptr(GArray) blocks = memory_blocks_of_process(curve->timeline, process);
+	g_autoptr(GArray) blocks = memory_blocks_of_layers(curve->timeline, process);
+	g_autoptr(GArray) places = memory_places(blocks);
 	g_autoptr(GArray) categories = list_categories(curve->timeline, process);
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-	g_autoptr(GList) devices = NULL;
 	gchar by_category[] = "by category";
 
-	for (guint i = 0; i < blocks->len; i++)
-		g_hash_table_add(
-			seen,
-			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
-	devices = g_list_sort(g_hash_table_get_keys(seen), order_pointer);
-	for (GList *at = devices; at; at = at->next)
-		add_memory(curve, filter, process, blocks, GPOINTER_TO_UINT(at->data));
+	FOR_EACH(const struct memory_place, place, places)
+		add_memory(curve, filter, process, blocks, place);
 	if (!categories->len || !takes_label(filter, by_category))
 		return;
 	curve->label = by_category;
+	curve->layer = tacho_memory_layer_name(TACHO_MEMORY_OF_ALLOCATOR);
 	curve->reserved_track = TACHO_NONE;
 	curve->is_by_category = TRUE;
 	add_points(curve, categories);
@@ -217,6 +219,8 @@ TachoTable *tacho_view_memory_curve(const TachoTimeline *timeline, const TachoFi
 	TachoTable *table = tacho_table_new("memory_curve", columns, G_N_ELEMENTS(columns));
 	struct selection selection;
 
+	if (!has_driver_memory(timeline))
+		table_hide_column(table, "layer");
 	selection_init(&selection, timeline, filter);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
 		const TachoRank *row = tacho_timeline_rank(timeline, rank);

@@ -1,8 +1,8 @@
 /* memory_view: memory by the operation that had it handed out, and who holds it at the peak.
  *
  * A block belongs to the innermost operation around its allocation, else to the innermost slice of another
- * kind. Each rank's memories (its host's, each device's) are told apart. The peak is the first moment at
- * which most is held.
+ * kind. Each rank's memories (its host's, each device's) are told apart, and so is what a device's driver handed out from
+ * what an allocator did with it. The peak is the first moment at which most is held.
  *
  * (1) What is held at the peak adds up to it over all owners of a memory; those that a name filter leaves
  *     out are in the whole.
@@ -19,13 +19,14 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "analyze/table_internal.h"
 #include "base/for_each.h"
-#include "base/order.h"
 #include "base/time_units.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
 	TEXT_COLUMN("memory", "memory"),
+	TEXT_COLUMN("layer", "by"),
 	TEXT_COLUMN("name", "handed out in", .is_flexible = TRUE),
 	NUMBER_COLUMN("peak_bytes", "at peak B", 0),
 	SHARE_COLUMN("peak_pct", "%", 1),
@@ -41,12 +42,12 @@ static const TachoColumn columns[] = {
 	JSON_INTEGER("allocator_reserved_bytes"),
 };
 
-/* One memory of a rank. */
+/* One memory of a rank, in one layer. */
 struct memory {
 	const struct selection *selection;
-	const GArray *blocks;
+	const GArray *blocks; /* its own */
 	guint rank_index;
-	guint32 device;
+	struct memory_place place;
 	gdouble peak_bytes;
 	gint64 peak_ns;
 	struct allocator_totals totals;
@@ -95,7 +96,7 @@ static void find_peak(struct memory *memory, const GArray *changes, const GArray
 
 static void find_peaks(struct memory *memory)
 {
-	g_autoptr(GArray) changes = memory_changes(memory->blocks, memory->device);
+	g_autoptr(GArray) changes = memory_changes(memory->blocks, MEMORY_ALL_DEVICES);
 	g_autoptr(GArray) stretches = selection_stretches(memory->selection, memory->rank_index);
 	struct interval always = { G_MININT64, G_MAXINT64 };
 
@@ -161,11 +162,8 @@ static GHashTable *find_owners(const struct memory *memory)
 	guint cursor = 0;
 
 	FOR_EACH(const struct memory_block, block, memory->blocks) {
-		struct owner *owner;
+		struct owner *owner = find_owner(owners, owner_name(timeline, block));
 
-		if (block->device != memory->device)
-			continue;
-		owner = find_owner(owners, owner_name(timeline, block));
 		count_held(memory, owner, block);
 		if (selection_takes_time(memory->selection, memory->rank_index, block->begin_ns,
 					 &cursor))
@@ -192,6 +190,7 @@ static void add_owner(TachoTable *table, const struct memory *memory, const stru
 	tacho_table_row(table);
 	tacho_table_integer(table, rank_number(memory));
 	tacho_table_text(table, memory->label);
+	tacho_table_text(table, tacho_memory_layer_name(memory->place.layer));
 	tacho_table_text(table, owner->name);
 	tacho_table_number(table, owner->peak_bytes);
 	table_share(table, owner->peak_bytes, memory->peak_bytes);
@@ -233,38 +232,29 @@ static gboolean takes_memory(const struct memory *memory)
 	return !regex || g_regex_match(regex, memory->label, 0, NULL);
 }
 
-static GList *list_devices(const GArray *blocks)
-{
-	g_autoptr(GHashTable) devices = g_hash_table_new(NULL, NULL);
-
-	for (guint i = 0; i < blocks->len; i++)
-		g_hash_table_add(
-			devices,
-			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
-	return g_list_sort(g_hash_table_get_keys(devices), order_pointer);
-}
-
 /* `fullest` is the memory that held most so far. */
 static void add_rank(TachoTable *table, const struct selection *selection, guint rank_index,
 		     struct memory *fullest)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint32 process = tacho_timeline_rank(timeline, rank_index)->main_process;
-	g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
-	g_autoptr(GList) devices = list_devices(blocks);
+	g_autoptr(GArray) blocks = memory_blocks_of_layers(timeline, process);
+	g_autoptr(GArray) places = memory_places(blocks);
 
-	for (GList *at = devices; at; at = at->next) {
+	FOR_EACH(const struct memory_place, place, places) {
+		g_autoptr(GArray) own = memory_blocks_select(blocks, place->device, place->layer);
+		g_autofree gchar *label = memory_label(place->device);
 		struct memory memory = { .selection = selection,
-					 .blocks = blocks,
+					 .blocks = own,
 					 .rank_index = rank_index,
-					 .device = GPOINTER_TO_UINT(at->data) };
-		g_autofree gchar *label = memory_label(memory.device);
+					 .place = *place };
 
 		g_strlcpy(memory.label, label, sizeof(memory.label));
 		if (!takes_memory(&memory))
 			continue;
 		find_peaks(&memory);
-		memory.totals = allocator_totals_find(timeline, process, memory.device);
+		if (place->layer == TACHO_MEMORY_OF_ALLOCATOR)
+			memory.totals = allocator_totals_find(timeline, process, place->device);
 		add_owners(table, &memory);
 		if (memory.peak_bytes > fullest->peak_bytes)
 			*fullest = memory;
@@ -292,9 +282,10 @@ static void note_memory(TachoTable *table, const struct memory *fullest)
 	if (fullest->peak_bytes > 0)
 		tacho_table_note(
 			table,
-			"Rank %d, %s, held most: %.3f MB, at %.3f ms%s (1 MB is 10^6 bytes).",
-			rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
-			MS(fullest->peak_ns),
+			"Rank %d, %s%s, held most: %.3f MB, at %.3f ms%s (1 MB is 10^6 bytes).",
+			rank_number(fullest), fullest->label,
+			fullest->place.layer == TACHO_MEMORY_OF_DRIVER ? " (driver)" : "",
+			fullest->peak_bytes / 1e6, MS(fullest->peak_ns),
 			selection_is_by_number(fullest->selection) ? ", within these steps" : "");
 	note_totals(table, &fullest->totals);
 }
@@ -305,6 +296,8 @@ TachoTable *tacho_view_memory(const TachoTimeline *timeline, const TachoFilter *
 	struct memory fullest = { 0 };
 	struct selection selection;
 
+	if (!has_driver_memory(timeline))
+		table_hide_column(table, "layer");
 	selection_init(&selection, timeline, filter);
 	fullest.selection = &selection;
 	for (guint rank = 0; rank < timeline->ranks->len && timeline->memory->len; rank++)

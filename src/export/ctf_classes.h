@@ -27,8 +27,9 @@
 	CTF_EVENT(COUNTER, "tacho:counter", "string _name; int64_t _value;")                       \
 	CTF_EVENT(FRACTION, "tacho:counter", "string _name; double _value;")                       \
 	CTF_EVENT(ALLOC, "tacho:alloc",                                                            \
-		  "uint64_hex_t _address; uint64_t _bytes; int32_t _device;")                      \
-	CTF_EVENT(FREE, "tacho:free", "uint64_hex_t _address; uint64_t _bytes; int32_t _device;")  \
+		  "uint64_hex_t _address; uint64_t _bytes; int32_t _device; uint8_t _layer;")      \
+	CTF_EVENT(FREE, "tacho:free",                                                              \
+		  "uint64_hex_t _address; uint64_t _bytes; int32_t _device; uint8_t _layer;")      \
 	CTF_EVENT(FLOW, "tacho:flow",                                                              \
 		  "string _kind; uint32_t _from_slice; uint32_t _to_slice; uint8_t _is_exact;")    \
 	CTF_EVENT(PROCESS_END, "tacho:process_end", "string _how; int32_t _status;")

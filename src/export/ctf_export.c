@@ -267,6 +267,7 @@ static void write_memory(struct ctf_export *export, const TachoMemoryEvent *even
 	ctf_packets_u64(export->packets, event->address);
 	ctf_packets_u64(export->packets, is_alloc ? (guint64)event->bytes : -(guint64)event->bytes);
 	ctf_packets_u32(export->packets, event->device - 1); /* -1: the host's */
+	ctf_packets_u8(export->packets, event->layer);
 }
 
 static void write_flow(struct ctf_export *export, const TachoFlow *flow)

@@ -192,6 +192,25 @@ static void tell_steps(struct walk *walk)
 
 /* --- counters --------------------------------------------------------------------------------- */
 
+/* Each byte counts once: what a driver handed out is left out where an allocator tells of that memory, too. Returns how many
+ * of `rows` are left. */
+static guint32 leave_out_driver(const TachoTimeline *timeline, guint32 *rows, guint32 n)
+{
+	const TachoMemoryEvent *events =
+		(const TachoMemoryEvent *)(gconstpointer)timeline->memory->data;
+	g_autoptr(GHashTable) of_allocators = g_hash_table_new(NULL, NULL);
+	guint32 n_kept = 0;
+
+	for (guint32 i = 0; i < n; i++)
+		if (events[rows[i]].layer == TACHO_MEMORY_OF_ALLOCATOR)
+			g_hash_table_add(of_allocators, GUINT_TO_POINTER(events[rows[i]].device));
+	for (guint32 i = 0; i < n; i++)
+		if (events[rows[i]].layer == TACHO_MEMORY_OF_ALLOCATOR ||
+		    !g_hash_table_contains(of_allocators, GUINT_TO_POINTER(events[rows[i]].device)))
+			rows[n_kept++] = rows[i];
+	return n_kept;
+}
+
 static void tell_memory(struct walk *walk, guint32 process, const guint32 *rows, guint32 n)
 {
 	const TachoTimeline *timeline = walk->timeline;
@@ -224,9 +243,13 @@ static void tell_all_memory(struct walk *walk)
 		process_of_track[i] = tacho_timeline_track(timeline, i)->process;
 	row_buckets_init(&memory, timeline->memory, offsetof(TachoMemoryEvent, track),
 			 process_of_track, timeline->processes->len);
-	for (guint32 i = 0; i < timeline->processes->len; i++)
-		tell_memory(walk, i, memory.rows + memory.first[i],
-			    memory.first[i + 1] - memory.first[i]);
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		guint32 *rows = memory.rows + memory.first[i];
+
+		tell_memory(
+			walk, i, rows,
+			leave_out_driver(timeline, rows, memory.first[i + 1] - memory.first[i]));
+	}
 	row_buckets_release(&memory);
 }
 

@@ -464,20 +464,32 @@ static void place_tracks(const struct laying *laying, struct timeline_join *join
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* (3) of allocations: where the run has those of a process, the trace's of the host's memory are the same. */
+/* What of memory both may tell of; 0: what only one of them can (a framework's allocator of a device). */
+static guint8 shared_memory(const TachoMemoryEvent *event)
+{
+	enum { OF_HOST = 1, OF_DRIVER = 2 };
+
+	if (!event->device)
+		return OF_HOST;
+	return event->layer == TACHO_MEMORY_OF_DRIVER ? OF_DRIVER : 0;
+}
+
+/* (3) of allocations: where the run has those of a process, of the host's memory or of a device's driver, the trace's are the
+ * same. */
 static void drop_memory(const struct laying *laying, const struct timeline_join *join)
 {
 	const TachoTimeline *run = laying->mixed->run, *trace = laying->trace;
-	g_autofree gboolean *has_memory = g_new0(gboolean, run->processes->len + 1);
+	g_autofree guint8 *has_memory = g_new0(guint8, run->processes->len + 1);
 	guint n_kept = 0;
 
 	FOR_EACH(const TachoMemoryEvent, event, run->memory)
-		has_memory[tacho_timeline_track(run, event->track)->process] |= !event->device;
+		has_memory[tacho_timeline_track(run, event->track)->process] |=
+			shared_memory(event);
 	FOR_EACH(const TachoMemoryEvent, event, trace->memory) {
 		guint32 process = tacho_timeline_track(trace, event->track)->process;
 
-		if (event->device || join->processes[process] == TACHO_NONE ||
-		    !has_memory[join->processes[process]])
+		if (join->processes[process] == TACHO_NONE ||
+		    !(has_memory[join->processes[process]] & shared_memory(event)))
 			g_array_index(trace->memory, TachoMemoryEvent, n_kept++) = *event;
 	}
 	g_array_set_size(trace->memory, n_kept);

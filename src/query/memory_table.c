@@ -16,6 +16,11 @@ static void device(struct query_data *data, guint32 row, sqlite3_context *result
 	query_result_optional(result, (gint64)event_at(data, row)->device - 1);
 }
 
+static void layer(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	query_result_text(result, tacho_memory_layer_name(event_at(data, row)->layer));
+}
+
 static void rank(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	query_result_rank(result, data, process_of(data, row));
@@ -44,6 +49,8 @@ static const struct query_column columns[] = {
 		"above 0: bytes handed out; below 0: bytes given back; 0: given back, size not "
 		"known"),
 	CELL("device", QUERY_INTEGER, device, "the device's number; NULL: memory of the host"),
+	CELL("layer", QUERY_TEXT, layer,
+	     "who handed it out: allocator (of a framework or the host), driver (of the device)"),
 	CELL("rank", QUERY_INTEGER, rank, "rank it was recorded on"),
 	CELL("step", QUERY_INTEGER, step, "number of the training step; NULL: in no step"),
 };

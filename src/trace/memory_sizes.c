@@ -21,8 +21,9 @@ void memory_sizes_fill(struct memory_range *ranges, guint n_ranges)
 	TachoMemoryEvent *event;
 
 	while ((event = take_earliest(ranges, n_ranges))) {
-		/* no address has more than 56 bits, and each device has addresses of its own */
-		gpointer address = GSIZE_TO_POINTER(event->address ^ (guint64)event->device << 56);
+		/* no address has more than 56 bits; each device has addresses of its own, and each layer its blocks */
+		gpointer address = GSIZE_TO_POINTER(event->address ^ (guint64)event->device << 56 ^
+						    (guint64)event->layer << 63);
 
 		if (event->bytes > 0) {
 			g_hash_table_insert(held, address, GSIZE_TO_POINTER(event->bytes));

@@ -268,9 +268,9 @@ static gboolean add_outputs(struct stream_reader *reader, const struct record_ou
 	return TRUE;
 }
 
-/* `device` as in TachoMemoryEvent. */
+/* `device` and `layer` as in TachoMemoryEvent. */
 static gboolean add_memory(struct stream_reader *reader, const struct record_memory *record,
-			   gint64 time_ns, gint sign, guint32 device)
+			   gint64 time_ns, gint sign, guint32 device, TachoMemoryLayer layer)
 {
 	TachoMemoryEvent *event;
 
@@ -285,6 +285,7 @@ static gboolean add_memory(struct stream_reader *reader, const struct record_mem
 		.track = TACHO_NONE,
 		.slice = reader->innermost,
 		.device = device,
+		.layer = (guint8)layer,
 	};
 	return TRUE;
 }
@@ -433,15 +434,17 @@ static inline gboolean add_record(struct stream_reader *reader, const struct rec
 	case TRACE_KIND_OUTPUTS:
 		return add_outputs(reader, (const void *)header, offset);
 	case TRACE_KIND_ALLOC:
-		return add_memory(reader, (const void *)header, time_ns, 1, 0);
+		return add_memory(reader, (const void *)header, time_ns, 1, 0,
+				  TACHO_MEMORY_OF_ALLOCATOR);
 	case TRACE_KIND_FREE:
-		return add_memory(reader, (const void *)header, time_ns, -1, 0);
+		return add_memory(reader, (const void *)header, time_ns, -1, 0,
+				  TACHO_MEMORY_OF_ALLOCATOR);
 	case TRACE_KIND_DEVICE_ALLOC:
 		return add_memory(reader, (const void *)header, time_ns, 1,
-				  device_of((const void *)header));
+				  device_of((const void *)header), TACHO_MEMORY_OF_DRIVER);
 	case TRACE_KIND_DEVICE_FREE:
 		return add_memory(reader, (const void *)header, time_ns, -1,
-				  device_of((const void *)header));
+				  device_of((const void *)header), TACHO_MEMORY_OF_DRIVER);
 	case TRACE_KIND_LATE:
 		return add_late_slice(reader, (const void *)header, time_ns, offset, class);
 	case TRACE_KIND_DEVICE_KERNEL:

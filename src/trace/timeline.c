@@ -102,6 +102,11 @@ const gchar *tacho_timeline_string(const TachoTimeline *timeline, guint32 id)
 	return string_table_borrow(timeline->strings, id);
 }
 
+const gchar *tacho_memory_layer_name(guint layer)
+{
+	return layer == TACHO_MEMORY_OF_DRIVER ? "driver" : "allocator";
+}
+
 const gchar *tacho_slice_kind_name(TachoSliceKind kind)
 {
 	static const gchar *const names[] = {

@@ -705,6 +705,8 @@ static void read_memory(struct text_reader *reader, gint sign)
 			event.bytes = sign * parse_signed(reader, value);
 		else if ((value = take_key(reader, "device")))
 			event.device = (guint32)parse_unsigned(reader, value) + 1;
+		else if (take_flag(reader, "driver"))
+			event.layer = TACHO_MEMORY_OF_DRIVER;
 		else
 			break;
 	}

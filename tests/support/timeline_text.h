@@ -42,8 +42,8 @@
  *                                     of the last collective of that name above, `-`: of a server; without an
  *                                     event: what its rank's part ends with
  *     device NUMBER NAME              a device of the process
- *     alloc TIME address=N bytes=N [device=N]     without: the host's memory
- *     free TIME address=N bytes=N [device=N]
+ *     alloc TIME address=N bytes=N [device=N] [driver]     without a device: the host's memory; driver: handed out by
+ *     free TIME address=N bytes=N [device=N] [driver]      the device's, and not by an allocator
  *     mark NAME TIME [first=0] [second=0] [text=]
  *     sample COUNTER TIME VALUE       the counter's track is made when needed
  *     problem KIND COUNT WHERE

@@ -476,7 +476,10 @@ static void add_memory(struct ctf_import *ctf, const struct ctf_plan *plan,
 				 .address = (guint64)number(plan, event, 1),
 				 .bytes = is_free ? -(gint64)bytes : (gint64)bytes,
 				 .slice = TACHO_NONE,
-				 .device = (guint32)number(plan, event, 3) + 1 };
+				 .device = (guint32)number(plan, event, 3) + 1,
+				 .layer = number(plan, event, 4) == TACHO_MEMORY_OF_DRIVER
+						  ? TACHO_MEMORY_OF_DRIVER
+						  : TACHO_MEMORY_OF_ALLOCATOR };
 
 	row.track = find_track(ctf, number(plan, event, 0), TACHO_TRACK_THREAD);
 	g_array_append_val(ctf->timeline->memory, row);
@@ -634,9 +637,9 @@ const struct ctf_rule ctf_exported_rules[] = {
 	{ .event = "tacho:counter", .handle = handle_counter, .fields = { "track", "value" } },
 	{ .event = "tacho:alloc",
 	  .handle = handle_alloc,
-	  .fields = { "track", "address", "bytes", "device" } },
+	  .fields = { "track", "address", "bytes", "device", "layer" } },
 	{ .event = "tacho:free",
 	  .handle = handle_free,
-	  .fields = { "track", "address", "bytes", "device" } },
+	  .fields = { "track", "address", "bytes", "device", "layer" } },
 	{ 0 },
 };

@@ -182,7 +182,7 @@ static void complete_free(struct ctf_import *ctf, TachoMemoryEvent *row)
 static void add_memory(struct ctf_import *ctf, const struct ctf_plan *plan,
 		       const struct ctf_event *event, gboolean is_free)
 {
-	TachoMemoryEvent row = { .time_ns = event->time_ns };
+	TachoMemoryEvent row = { .time_ns = event->time_ns, .layer = TACHO_MEMORY_OF_DRIVER };
 	guint32 device = ctf_intern_field(ctf, event, plan->fields[MEMORY_DEVICE]);
 	gint64 bytes = ctf_event_integer(event, plan->fields[MEMORY_BYTES]);
 

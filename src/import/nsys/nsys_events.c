@@ -460,7 +460,7 @@ static void read_allocation(struct nsys_file *file, const struct nsys_table *tab
 	gint64 global_pid = column_or(file, COLUMN_GLOBAL_PID, 0);
 	gint64 bytes = column_or(file, COLUMN_BYTES, 0);
 	guint32 process = find_process(file, global_pid), call;
-	TachoMemoryEvent event = { .slice = TACHO_NONE };
+	TachoMemoryEvent event = { .slice = TACHO_NONE, .layer = TACHO_MEMORY_OF_DRIVER };
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &event.time_ns) || bytes < 0) {

@@ -370,7 +370,7 @@ static void read_allocation(struct rocpd_file *file)
 {
 	const gchar *type = sqlite_rows_text(&file->rows, COLUMN_TYPE);
 	gint64 size = column_or(file, COLUMN_SIZE, 0);
-	TachoMemoryEvent memory = { .slice = TACHO_NONE };
+	TachoMemoryEvent memory = { .slice = TACHO_NONE, .layer = TACHO_MEMORY_OF_DRIVER };
 	gboolean is_free = type && strcmp(type, "FREE") == 0;
 	struct rocm_event event;
 

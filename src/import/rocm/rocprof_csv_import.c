@@ -271,7 +271,7 @@ static void read_operation(struct csv_run *run)
 {
 	const gchar *operation = text_of(run, COLUMN_OPERATION);
 	gint64 size = integer_or(run, COLUMN_SIZE, -1);
-	TachoMemoryEvent memory = { .slice = TACHO_NONE };
+	TachoMemoryEvent memory = { .slice = TACHO_NONE, .layer = TACHO_MEMORY_OF_DRIVER };
 	struct rocm_event event;
 	guint32 call;
 

@@ -418,7 +418,8 @@ static void add_memory(struct sdk_file *file, const struct record *record, guint
 	TachoMemoryEvent event = { .time_ns = record->end_ns,
 				   .address = (guint64)record->address,
 				   .bytes = is_free ? -record->allocation : record->allocation,
-				   .slice = TACHO_NONE };
+				   .slice = TACHO_NONE,
+				   .layer = TACHO_MEMORY_OF_DRIVER };
 
 	event.track = track_book_thread(file->book, process, record->thread);
 	event.device = (guint32)(gpu_of(file, record->agent) + 1);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/memory_blocks.h"
 #include "timeline_text.h"
 #include "views_support.h"
 
@@ -243,6 +244,51 @@ static void test_names_and_nothing(void)
 	g_regex_unref(filter.name);
 }
 
+/* What an allocator hands out lies in what it took of the driver, and its first block has the same address: each layer has its own
+ * peak, and where both tell of a memory, only the allocator's counts as held. */
+static const gchar two_layers[] = "rank 0 thread 1 main\n"
+				  "  runtime cudaMalloc 0..2\n"
+				  "  alloc 1 address=4096 bytes=2000 device=0 driver\n"
+				  "  op aten::mm 2..10\n"
+				  "  alloc 3 address=4096 bytes=500 device=0\n"
+				  "  alloc 4 address=4596 bytes=300 device=0\n"
+				  "  free 8 address=4096 bytes=500 device=0\n"
+				  "  free 20 address=4096 bytes=2000 device=0 driver\n"
+				  "  alloc 30 address=64 bytes=700 device=1 driver\n";
+
+static void expect_layer(const TachoTable *table, guint row, const gchar *memory,
+			 const gchar *layer, gdouble peak)
+{
+	g_assert_cmpstr(tacho_table_cell_text(table, row, "memory"), ==, memory);
+	g_assert_cmpstr(tacho_table_cell_text(table, row, "layer"), ==, layer);
+	EXPECT(table, row, "memory_peak_bytes", peak);
+}
+
+static void test_layers(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_layers);
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, NULL);
+	g_autoptr(TachoTable) curve = tacho_view_memory_curve(timeline, NULL);
+	g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, 0);
+	const struct memory_block *block = (const struct memory_block *)(gconstpointer)blocks->data;
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 3);
+	expect_layer(table, 0, "gpu 0", "driver", 2000);
+	EXPECT(table, 0, "mean_life_ms", 19);
+	expect_layer(table, 1, "gpu 0", "allocator", 800);
+	EXPECT(table, 1, "kept_bytes", 300);
+	expect_layer(table, 2, "gpu 1", "driver", 700);
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"Rank 0, gpu 0 (driver), held most: 0.002 MB, at 1.000 ms (1 MB is 10^6 bytes).");
+	g_assert_cmpuint(tacho_table_n_rows(curve), ==, 6);
+	g_assert_cmpstr(tacho_table_cell_text(curve, 3, "layer"), ==, "driver");
+	EXPECT(curve, 3, "held_bytes", 2000);
+	g_assert_cmpuint(blocks->len, ==, 3);
+	g_assert_cmpint(block[0].bytes, ==, 500);
+	g_assert_cmpint(block[2].bytes, ==, 700);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -254,5 +300,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/memory_view/threads", test_threads);
 	g_test_add_func("/memory_view/totals", test_totals);
 	g_test_add_func("/memory_view/names_and_nothing", test_names_and_nothing);
+	g_test_add_func("/memory_view/layers", test_layers);
 	return g_test_run();
 }

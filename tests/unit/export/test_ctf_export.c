@@ -33,7 +33,7 @@ static const gchar everything[] =
 	"      op empty2 150..150\n"
 	"  runtime cudaLaunchKernel 151..152\n"
 	"  free 151 address=0x3000 bytes=64\n"
-	"  alloc 152 address=0xfffffffffffffff0 bytes=9223372036854775807 device=1\n"
+	"  alloc 152 address=0xfffffffffffffff0 bytes=9223372036854775807 device=1 driver\n"
 	"  annotation \"two | words\" 200..210 id=18446744073709551615\n"
 	"  collective gloo:all_reduce 130..190 bytes=4096 group=7 in=float32[1024]\n"
 	"  collective gloo:all_reduce 140..180 bytes=4096 group=7\n"
@@ -222,6 +222,7 @@ static void assert_same(const TachoTimeline *timeline, const TachoTimeline *agai
 		g_assert_cmpuint(a->address, ==, b->address);
 		g_assert_cmpint(a->bytes, ==, b->bytes);
 		g_assert_cmpuint(a->device, ==, b->device);
+		g_assert_cmpuint(a->layer, ==, b->layer);
 	}
 }
 

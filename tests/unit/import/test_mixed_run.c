@@ -3,6 +3,7 @@
 #include <string.h>
 #include <tacho/import.h>
 
+#include "analyze/memory_blocks.h"
 #include "ctf_lines.h"
 #include "run_builder.h"
 #include "timeline_text.h"
@@ -180,6 +181,52 @@ static void test_same(void)
 	g_assert_cmpint(args.sequence, ==, 4);
 	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->first, ==, 3);
 	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->second, ==, 1);
+	scene_release(&scene);
+}
+
+static void add_device_memory(struct scene *scene, enum trace_kind kind, const gchar *name,
+			      guint64 stamp, guint64 bytes)
+{
+	guint32 class_id = run_builder_class(scene->builder, kind, name);
+	struct record_device_memory *record =
+		run_builder_record(scene->builder, class_id, stamp, sizeof(*record));
+
+	record->memory.address = 0x1000;
+	record->memory.bytes = bytes;
+}
+
+/* The driver hands 2048 out, of which an allocator that the trace tells of makes its first block at the same address; the block
+ * does not end what the driver gave. */
+static void test_layers(void)
+{
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(GArray) blocks = NULL;
+	g_autoptr(GArray) layers = NULL;
+	g_autofree gchar *op = row(33, 10, "inner", BASE_US + 21000, 1000);
+	g_autofree gchar *block = g_strdup_printf(
+		"{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"pid\": "
+		"33, "
+		"\"tid\": 10, \"ts\": %" G_GINT64_FORMAT ", \"args\": {\"Device Type\": 1, "
+		"\"Device Id\": 0, \"Addr\": 4096, \"Bytes\": 512}}",
+		BASE_US + 21500);
+	g_autofree gchar *rows = g_strjoin(",", op, block, NULL);
+	const struct memory_block *first;
+	struct scene scene;
+
+	scene_init(&scene, 0);
+	add_ops(&scene);
+	add_device_memory(&scene, TRACE_KIND_DEVICE_ALLOC, "cudaMalloc", 36 * MS, 2048);
+	run_builder_end(scene.builder);
+	add_trace(&scene, "t", "pid=33\n", rows);
+	timeline = open_run(&scene);
+	g_assert_cmpuint(timeline->memory->len, ==, 2);
+	blocks = memory_blocks_of_process(timeline, 0);
+	layers = memory_blocks_of_layers(timeline, 0);
+	first = (const struct memory_block *)(gconstpointer)blocks->data;
+	g_assert_cmpuint(blocks->len, ==, 1);
+	g_assert_cmpint(first->bytes, ==, 512);
+	g_assert_cmpint(first->end_ns, ==, G_MAXINT64);
+	g_assert_cmpuint(layers->len, ==, 2);
 	scene_release(&scene);
 }
 
@@ -415,6 +462,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mixed_run/monotonic", test_monotonic);
 	g_test_add_func("/mixed_run/base", test_base);
 	g_test_add_func("/mixed_run/same", test_same);
+	g_test_add_func("/mixed_run/layers", test_layers);
 	g_test_add_func("/mixed_run/rank", test_rank);
 	g_test_add_func("/mixed_run/handle", test_handle);
 	g_test_add_func("/mixed_run/stranger", test_stranger);

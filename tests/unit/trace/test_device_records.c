@@ -335,6 +335,8 @@ static void test_devices(void)
 	g_assert_cmpint(event[1].bytes, ==, 65);
 	g_assert_cmpuint(event[1].device, ==, 2);
 	g_assert_cmpint(event[2].bytes, ==, -64); /* not told: device 0 had handed it out */
+	g_assert_cmpuint(event[0].layer, ==, TACHO_MEMORY_OF_DRIVER);
+	g_assert_cmpuint(event[2].layer, ==, TACHO_MEMORY_OF_DRIVER);
 	g_assert_cmpuint(timeline->graph_work->len, ==, 1);
 	g_assert_cmpint(g_array_index(timeline->graph_work, TachoGraphWork, 0).node, ==, 5);
 }
