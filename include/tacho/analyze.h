@@ -80,6 +80,8 @@ typedef enum {
 	     "memory by operation: held at the peak, handed out, never given back")                \
 	VIEW(memory_curve, TACHO_BY_DEVICE,                                                        \
 	     "memory held over time, by category where that was recorded")                         \
+	VIEW(memory_layers, TACHO_BY_DEVICE,                                                       \
+	     "memory in each form: driver, pools, allocators, chunks, categories of tensors")      \
 	VIEW(chunks, TACHO_BY_NAME | TACHO_BY_DEVICE,                                              \
 	     "what allocators hold at the end: segments, chunks in use, free pieces")              \
 	VIEW(bins, TACHO_BY_NAME,                                                                  \

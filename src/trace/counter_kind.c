@@ -6,7 +6,8 @@
 
 static const gchar *const words[N_COUNTER_KINDS] = {
 #define COUNTER_WORD(enumerator, word) [COUNTER_##enumerator] = word,
-	COUNTER_MEMORIES(COUNTER_WORD) COUNTER_CATEGORIES(COUNTER_WORD)
+	COUNTER_MEMORIES(COUNTER_WORD) COUNTER_CATEGORIES(COUNTER_WORD) COUNTER_SUMS(COUNTER_WORD)
+		COUNTER_POOLS(COUNTER_WORD)
 #undef COUNTER_WORD
 };
 
@@ -24,6 +25,7 @@ struct counter_name {
 	guint32 memory;
 	gint bin;
 	const gchar *allocator;
+	gsize n_owner; /* bytes of the name that are its owner's */
 };
 
 /* --- memories and categories ---------------------------------------------------------------- */
@@ -65,6 +67,44 @@ static gboolean parse_bytes(const gchar *text, struct counter_name *name)
 		if (kind >= COUNTER_PARAMETER)
 			return !*rest;
 		return g_str_has_prefix(rest, ", ") && parse_memory(rest + 2, &name->memory);
+	}
+	return FALSE;
+}
+
+/* --- sums and pools ------------------------------------------------------------------------- */
+
+/* Allocators' names have no blank. */
+static gboolean parse_sum(const gchar *text, struct counter_name *name)
+{
+	const gchar *blank = strchr(text, ' ');
+
+	if (!blank || blank == text)
+		return FALSE;
+	for (guint kind = COUNTER_ALLOCATED_BY; kind <= COUNTER_FRAGMENTATION_BY; kind++)
+		if (strcmp(blank + 1, words[kind]) == 0) {
+			name->kind = (enum counter_kind)kind;
+			name->n_owner = (gsize)(blank - text);
+			return TRUE;
+		}
+	return FALSE;
+}
+
+static gboolean parse_pool(const gchar *text, struct counter_name *name)
+{
+	static const gchar pool[] = " pool: ";
+	const gchar *at = strstr(text, pool);
+
+	if (!at || at == text)
+		return FALSE;
+	for (guint kind = COUNTER_POOL_RESERVED; kind <= COUNTER_POOL_USED; kind++) {
+		const gchar *rest = at + strlen(pool);
+
+		if (g_str_has_prefix(rest, words[kind]) &&
+		    strcmp(rest + strlen(words[kind]), " bytes") == 0) {
+			name->kind = (enum counter_kind)kind;
+			name->n_owner = (gsize)(at - text);
+			return TRUE;
+		}
 	}
 	return FALSE;
 }
@@ -111,7 +151,8 @@ static struct counter_name parse(const gchar *text)
 {
 	struct counter_name name = { .bin = -1, .allocator = "" };
 
-	if (parse_bytes(text, &name) || parse_figure(text, &name))
+	if (parse_bytes(text, &name) || parse_figure(text, &name) || parse_sum(text, &name) ||
+	    parse_pool(text, &name))
 		return name;
 	return (struct counter_name){ .bin = -1, .allocator = "" };
 }
@@ -137,6 +178,27 @@ gint counter_bin(const TachoTimeline *timeline, guint32 name, const gchar **ret_
 
 	*ret_allocator = parsed.allocator;
 	return parsed.bin;
+}
+
+gchar *counter_owner(const TachoTimeline *timeline, guint32 name)
+{
+	const gchar *text = tacho_timeline_string(timeline, name);
+
+	return g_strndup(text, parse(text).n_owner);
+}
+
+gchar *counter_figure_name(enum counter_kind kind, gint bin, const gchar *allocator)
+{
+	guint figure = kind - COUNTER_BIN_CHUNKS;
+
+	return bin < 0 ? g_strdup_printf("%s of %s", figures[figure].of_all, allocator)
+		       : g_strdup_printf("%s of bin %d of %s", figures[figure].of_bin, bin,
+					 allocator);
+}
+
+gchar *counter_sum_name(enum counter_kind kind, const gchar *allocator)
+{
+	return g_strdup_printf("%s %s", allocator, words[kind]);
 }
 
 void counter_memory_name(gchar name[COUNTER_NAME_BYTES], enum counter_kind kind, gboolean is_host,

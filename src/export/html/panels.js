@@ -63,7 +63,7 @@ export class Memory {
     this.curves = new Curves(tracks.map((track) => ({ ...track, title: `${track.name}, ${model.tracks[track.process].name}` })), "Neither memory nor counters were recorded.");
     this.element = el("div", { class: "overview" },
       el("section", { class: "card" }, el("h2", {}, "Over time"), this.curves.elements),
-      tableCard(head, "memory", "Memory by operation"), tableCard(head, "counters", "Counters"));
+      tableCard(head, "memory_layers", "Memory in each form"), tableCard(head, "memory", "Memory by operation"), tableCard(head, "counters", "Counters"));
   }
 
   recolour() {

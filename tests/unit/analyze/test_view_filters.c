@@ -229,7 +229,8 @@ static const gchar *some_name(const struct view *view)
 
 static const gchar *some_device(const struct view *view)
 {
-	static const gchar *const of_memories[] = { "memory", "memory_curve", "chunks", NULL };
+	static const gchar *const of_memories[] = { "memory", "memory_curve", "memory_layers",
+						    "chunks", NULL };
 
 	return g_strv_contains(of_memories, view->name) ? "host" : "stream 8";
 }

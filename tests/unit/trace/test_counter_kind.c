@@ -20,6 +20,16 @@ static const struct {
 	{ "unknown bytes", COUNTER_UNKNOWN, 0 },
 	{ "unknown bytes, host", COUNTER_OTHER, 0 },
 	{ "GPU 0: SM active", COUNTER_OTHER, 0 },
+	{ "GPU_0_bfc allocated", COUNTER_ALLOCATED_BY, 0 },
+	{ "GPU_0_bfc most allocated", COUNTER_MOST_ALLOCATED_BY, 0 },
+	{ "GPU_0_bfc fragmentation", COUNTER_FRAGMENTATION_BY, 0 },
+	{ "memory of GPU_0_bfc allocated", COUNTER_OTHER, 0 },
+	{ " allocated", COUNTER_OTHER, 0 },
+	{ "allocated", COUNTER_OTHER, 0 },
+	{ "CUDA pool: used bytes", COUNTER_POOL_USED, 0 },
+	{ "CUDA pool: reserved bytes", COUNTER_POOL_RESERVED, 0 },
+	{ "CUDA pool: reserved", COUNTER_OTHER, 0 },
+	{ " pool: used bytes", COUNTER_OTHER, 0 },
 	{ "", COUNTER_OTHER, 0 },
 };
 
@@ -79,11 +89,40 @@ static void test_written(void)
 		g_assert_cmpint(counter_kind_of_name(timeline, name), ==, COUNTER_RESERVED);
 		g_assert_cmpuint(counter_memory(timeline, name), ==, (guint32)(device + 1));
 	}
+	for (gint bin = -1; bin < 3; bin++) {
+		g_autofree gchar *figure = counter_figure_name(COUNTER_BIN_USED_BYTES, bin, "cpu");
+		guint32 name = tacho_timeline_intern(timeline, figure, -1);
+		const gchar *allocator;
+
+		g_assert_cmpint(counter_kind_of_name(timeline, name), ==, COUNTER_BIN_USED_BYTES);
+		g_assert_cmpint(counter_bin(timeline, name, &allocator), ==, bin);
+		g_assert_cmpstr(allocator, ==, "cpu");
+	}
 	for (guint kind = COUNTER_PARAMETER; kind <= COUNTER_UNKNOWN; kind++) {
 		g_autofree gchar *category = counter_category_name((enum counter_kind)kind);
 		guint32 name = tacho_timeline_intern(timeline, category, -1);
 
 		g_assert_cmpint(counter_kind_of_name(timeline, name), ==, kind);
+	}
+}
+
+static void test_owners(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+
+	for (guint kind = COUNTER_ALLOCATED_BY; kind <= COUNTER_FRAGMENTATION_BY; kind++) {
+		g_autofree gchar *text = counter_sum_name((enum counter_kind)kind, "GPU_0_bfc");
+		guint32 name = tacho_timeline_intern(timeline, text, -1);
+		g_autofree gchar *owner = counter_owner(timeline, name);
+
+		g_assert_cmpint(counter_kind_of_name(timeline, name), ==, kind);
+		g_assert_cmpstr(owner, ==, "GPU_0_bfc");
+	}
+	{
+		guint32 name = tacho_timeline_intern(timeline, "CUDA pool: used bytes", -1);
+		g_autofree gchar *owner = counter_owner(timeline, name);
+
+		g_assert_cmpstr(owner, ==, "CUDA");
 	}
 }
 
@@ -93,5 +132,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/counter_kind/memories", test_memories);
 	g_test_add_func("/counter_kind/bins", test_bins);
 	g_test_add_func("/counter_kind/written", test_written);
+	g_test_add_func("/counter_kind/owners", test_owners);
 	return g_test_run();
 }
