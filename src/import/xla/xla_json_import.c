@@ -9,6 +9,7 @@
  * (3) A moment of no length is written as a picosecond.
  * (4) An XSpace of the same name beside has the same, and more: then this is not read.
  * How it is written: trace_events_to_json of TensorFlow and XLA (tsl/profiler/convert) and of XProf. */
+#include <math.h>
 #include <string.h>
 
 #include "base/for_each.h"
@@ -145,7 +146,8 @@ static gboolean note_memory(struct chrome_trace *trace, const struct chrome_even
 {
 	struct pending_memory pending = { .event.time_ns = event->time_ns };
 	struct xla_memory_event *memory = &pending.event;
-	gint64 address;
+	gint64 address, billionths;
+	struct json_scan value;
 
 	if (!xla_memory_is_event(tacho_timeline_string(trace->timeline, event->name),
 				 &memory->is_allocation) ||
@@ -155,6 +157,12 @@ static gboolean note_memory(struct chrome_trace *trace, const struct chrome_even
 	memory->bytes = count_of(event, "allocation_bytes");
 	memory->allocated_bytes = count_of(event, "bytes_allocated");
 	memory->reserved_bytes = count_of(event, "bytes_reserved");
+	memory->requested_bytes = count_of(event, "requested_bytes");
+	memory->most_allocated_bytes = count_of(event, "peak_bytes_in_use");
+	memory->fragmentation = chrome_event_arg(event, "fragmentation", &value) &&
+						json_fixed(&value, 9, &billionths)
+					? (gdouble)billionths / 1e9
+					: NAN;
 	chrome_event_arg_text(event, "allocator_name", trace->timeline, &memory->allocator);
 	pending.thread = chrome_trace_find_thread(trace, event->pid, event->tid);
 	g_array_append_val(((struct xla_json *)trace->data)->memory, pending);
@@ -443,6 +451,7 @@ static void place_memory(struct chrome_trace *trace)
 			track = chrome_trace_aside(trace, pending->thread);
 		xla_memory_add(memory, &pending->event, trace->only_process, track);
 	}
+	xla_memory_finish(memory);
 	xla_memory_free(memory);
 }
 

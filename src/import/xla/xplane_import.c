@@ -10,6 +10,7 @@
  * (5) Times are picoseconds since their line's time, which is since the begin of the recording where the file
  *     tells that ("profile_start_time"). Begins and ends are rounded down to nanoseconds, so that what followed
  *     each other still does. */
+#include <math.h>
 #include <string.h>
 
 #include "import/device_properties.h"
@@ -184,6 +185,11 @@ static gboolean take_memory(struct xplane_reading *reading, const gchar *name,
 		.bytes = stats->numbers[XPLANE_STAT_ALLOCATION],
 		.allocated_bytes = stats->numbers[XPLANE_STAT_ALLOCATED],
 		.reserved_bytes = stats->numbers[XPLANE_STAT_RESERVED],
+		.requested_bytes = stats->numbers[XPLANE_STAT_REQUESTED],
+		.most_allocated_bytes = stats->numbers[XPLANE_STAT_MOST_ALLOCATED],
+		.fragmentation = xplane_stats_have(stats, XPLANE_STAT_FRAGMENTATION)
+					 ? stats->fragmentation
+					 : NAN,
 		.allocator = stats->texts[XPLANE_STAT_ALLOCATOR],
 	};
 
@@ -518,6 +524,7 @@ static void read_events(struct xplane_file *file)
 	file->modules = has_devices(file) ? NULL : xla_modules_new();
 	for (guint i = 0; i < file->space->planes->len; i++)
 		read_plane(file, xplane_space_plane(file->space, i));
+	xla_memory_finish(file->memory);
 	xplane_flows_link(file->flows);
 	first_ns = first_time(file->timeline, first_row);
 	if (first_ns != G_MAXINT64) { /* then there is a process, too */

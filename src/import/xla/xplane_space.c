@@ -135,6 +135,9 @@ static void add_stat(struct xplane_stats *stats, const struct xplane_plane *plan
 		stats->texts[stat] =
 			tacho_timeline_intern(timeline, (const gchar *)value->str_value.data,
 					      (gssize)value->str_value.len);
+	if (stat == XPLANE_STAT_FRAGMENTATION)
+		stats->fragmentation = value->has_double_value ? value->double_value
+							       : (gdouble)stats->numbers[stat];
 }
 
 void xplane_stats_add(struct xplane_stats *stats, const struct xplane_plane *plane,

@@ -61,6 +61,9 @@ enum {
 	XPLANE_STAT(ALLOCATOR, allocator_name)                                                     \
 	XPLANE_STAT(ALLOCATED, bytes_allocated)                                                    \
 	XPLANE_STAT(RESERVED, bytes_reserved)                                                      \
+	XPLANE_STAT(REQUESTED, requested_bytes)                                                    \
+	XPLANE_STAT(MOST_ALLOCATED, peak_bytes_in_use)                                             \
+	XPLANE_STAT(FRAGMENTATION, fragmentation)                                                  \
 	XPLANE_STAT(HLO_MODULE, hlo_module)                                                        \
 	XPLANE_STAT(RUN, run_id)                                                                   \
 	XPLANE_STAT(ORDINAL, device_ordinal)                                                       \
@@ -79,6 +82,7 @@ struct xplane_stats {
 	guint32 present; /* bit a xplane_stat */
 	guint64 numbers[XPLANE_N_STATS];
 	guint32 texts[XPLANE_N_STATS];
+	gdouble fragmentation; /* of an allocator, a share; 0: not there */
 };
 
 static inline gboolean xplane_stats_have(const struct xplane_stats *stats, enum xplane_stat stat)

@@ -104,6 +104,23 @@ static void test_args(void)
 	foreign_remove(path);
 }
 
+/* The counter has so many samples, of which that is the first. */
+static void expect_samples(const TachoTimeline *timeline, const gchar *name, guint n, gdouble first)
+{
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		guint row;
+
+		if (strcmp(tacho_timeline_string(timeline, tacho_timeline_track(timeline, i)->name),
+			   name) != 0)
+			continue;
+		g_assert_cmpuint(tacho_track_samples(timeline, i, &row), ==, n);
+		g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, row).value, ==,
+				  first);
+		return;
+	}
+	g_error("no counter '%s'", name);
+}
+
 /* Memory events are of their thread, and of the device that the allocator is of. */
 static void test_memory(void)
 {
@@ -114,7 +131,8 @@ static void test_memory(void)
 		"{'ph':'X','pid':701,'tid':7,'ts':10,'dur':20,'name':'MatMul'},"
 		"{'ph':'X','pid':701,'tid':7,'ts':12,'dur':1e-06,'name':'MemoryAllocation','args':{"
 		"'addr':'4096','allocation_bytes':'256','allocator_name':'GPU_0_bfc',"
-		"'bytes_allocated':'512','bytes_reserved':'1024','requested_bytes':'250'}},"
+		"'bytes_allocated':'512','bytes_reserved':'1024','requested_bytes':'250',"
+		"'peak_bytes_in_use':'768','fragmentation':'0.125'}},"
 		"{'ph':'X','pid':701,'tid':7,'ts':18,'dur':1e-06,'name':'MemoryDeallocation','args'"
 		":{"
 		"'addr':'4096','allocation_bytes':'256','allocator_name':'GPU_0_bfc',"
@@ -130,9 +148,15 @@ static void test_memory(void)
 	g_assert_cmpuint(events[0].device, ==, 1);
 	g_assert_cmpuint(events[0].slice, ==, timeline_find(timeline, "MatMul", 0));
 	g_assert_cmpint(events[1].bytes, ==, -256);
-	g_assert_cmpuint(timeline->samples->len, ==, 4);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 512);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 256);
+	expect_samples(timeline, "GPU_0_bfc reserved", 2, 1024);
+	expect_samples(timeline, "GPU_0_bfc most allocated", 1, 768);
+	expect_samples(timeline, "GPU_0_bfc fragmentation", 1, 0.125);
+	/* 256 bytes are in the first bin: when most were in use, and at the end */
+	expect_samples(timeline, "total_chunks_in_use of bin 0 of GPU_0_bfc", 2, 1);
+	expect_samples(timeline, "total_bytes_in_use of bin 0 of GPU_0_bfc", 2, 256);
+	expect_samples(timeline, "total_requested_bytes_in_use of GPU_0_bfc", 2, 250);
 }
 
 /* As XProf writes it: hosts before the planes' names, numbers, arrows, counters; a TPU has no streams. */
