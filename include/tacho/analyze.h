@@ -108,6 +108,8 @@ typedef enum {
 	     "before, in and after a device: kernels, and transfers by direction and size")        \
 	VIEW(counters, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
 	     "counters: least, mean, most, and what ran then")                                     \
+	VIEW(kernel_counters, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                    \
+	     "hardware counters of kernels, by kernel and the operation that launched it")         \
 	VIEW(system, TACHO_BY_STEPS | TACHO_BY_NAME,                                               \
 	     "what the kernel did with threads: who took their cores, faults, disks, retransmits") \
 	VIEW(advise, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \

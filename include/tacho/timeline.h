@@ -234,7 +234,8 @@ typedef enum {
 	TACHO_FLOW_OP_KERNEL,	     /* only where the kernel is on another track than the op */
 	TACHO_FLOW_QUEUE_COLLECTIVE, /* slice that queued -> collective */
 	TACHO_FLOW_COLLECTIVE,	     /* the member queued last -> each other member */
-	TACHO_FLOW_LAUNCH,	     /* as the column `launch` says it */
+	TACHO_FLOW_LAUNCH,	     /* as the column `launch` says it; or what was counted of a
+				      * kernel that was not recorded, inferred by an importer */
 	TACHO_FLOW_OTHER,	     /* an arrow of a foreign trace */
 	TACHO_FLOW_MESSAGE,	     /* send -> a receive that took some of its bytes */
 	TACHO_FLOW_DATA,	     /* who made or changed a tensor -> who uses it */

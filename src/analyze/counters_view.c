@@ -110,19 +110,6 @@ static guint32 main_thread(const TachoTimeline *timeline, guint rank_index)
 	return found;
 }
 
-/* "forward > aten::linear > aten::addmm"; the caller's. */
-static gchar *stack_text(const TachoTimeline *timeline, guint32 slice)
-{
-	GString *text = g_string_new(NULL);
-
-	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice]) {
-		if (text->len)
-			g_string_prepend(text, " > ");
-		g_string_prepend(text, tacho_slice_name(timeline, slice));
-	}
-	return g_string_free(text, FALSE);
-}
-
 static void add_place(TachoTable *table, const struct counters *counters, guint rank_index,
 		      gint64 time_ns)
 {

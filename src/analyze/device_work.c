@@ -17,6 +17,18 @@ guint32 innermost_op(const TachoTimeline *timeline, guint32 slice)
 	return slice;
 }
 
+gchar *stack_text(const TachoTimeline *timeline, guint32 slice)
+{
+	GString *text = g_string_new(NULL);
+
+	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice]) {
+		if (text->len)
+			g_string_prepend(text, " > ");
+		g_string_prepend(text, tacho_slice_name(timeline, slice));
+	}
+	return g_string_free(text, FALSE);
+}
+
 gchar *device_label(gint32 device)
 {
 	return g_strdup_printf("gpu %d", device);

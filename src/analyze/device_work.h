@@ -12,6 +12,9 @@ gboolean is_device_work(const TachoTimeline *timeline, guint32 slice);
 /* The innermost operation at or around `slice`, or TACHO_NONE. */
 guint32 innermost_op(const TachoTimeline *timeline, guint32 slice);
 
+/* The slice and all around it, outermost first: "forward > aten::linear > aten::addmm"; the caller's. */
+gchar *stack_text(const TachoTimeline *timeline, guint32 slice);
+
 /* "gpu 0"; "gpu 0 stream 7", or whatever the stream is called. The caller's. */
 gchar *device_label(gint32 device);
 gchar *stream_label(const TachoTimeline *timeline, const TachoTrack *track);

@@ -92,8 +92,9 @@ export class Device {
     this.element = el("div", { class: "overview" },
       this.curveCard(head.views.queue_curve, "Queued work over time", "depth", "queued", ""),
       this.curveCard(head.views.bandwidth_curve, "Copies and fills over time", "gb_per_s", "bandwidth", "GB/s"),
-      tableCard(head, "device", "What devices do"), tableCard(head, "idle", "Why they wait"),
-      tableCard(head, "queue", "Queued work"), tableCard(head, "bandwidth", "Copies and fills"));
+      tableCard(head, "device", "What devices do"), tableCard(head, "launch", "Before, in and after the device, by name"),
+      tableCard(head, "offload", "Before, in and after the device, by kind and size"), tableCard(head, "idle", "Why they wait"),
+      tableCard(head, "queue", "Queued work"), tableCard(head, "bandwidth", "Copies and fills"), tableCard(head, "kernel_counters", "Hardware counters of kernels"));
   }
 
   curveCard(view, title, value, name, unit) {

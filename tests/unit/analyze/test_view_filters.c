@@ -60,6 +60,7 @@ static void append_thread(GString *text, guint r)
 				       "sample \"total_bytes_in_bin of bin 2 of GPU_0_bfc\" %u %u\n"
 				       "sample \"total_bytes_in_bin of bin 2 of host_bfc\" %u %u\n",
 				       at + 7, 1024 * (r + 1), at + 7, 4096);
+		g_string_append_printf(text, "sample waves %u %u\n", at + 18, s + r + 1);
 		g_string_append_printf(text,
 				       "sample \"minor page faults, thread %u\" %u %u\n"
 				       "sample \"major page faults, thread %u\" %u %u\n",
@@ -208,17 +209,29 @@ static const gchar *some_name(const struct view *view)
 	static const struct {
 		const gchar *view, *name;
 	} others[] = {
-		{ "comm", "broadcast" },      { "message", "no such" },
-		{ "latency", "broadcast" },   { "bucket", "broadcast" },
-		{ "gradient", "Block" },      { "overlap", "broadcast" },
-		{ "straggler", "broadcast" }, { "chunks", "small" },
-		{ "bins", "host" },	      { "idle", "gemm_2" },
-		{ "launch", "gemm" },	      { "graph_node", "gemm_2" },
-		{ "queue", "gemm" },	      { "queue_curve", "gemm" },
-		{ "bandwidth", "HtoD" },      { "bandwidth_curve", "HtoD" },
-		{ "counters", "in use" },     { "advise", "communication" },
-		{ "kernel", "gemm_2" },	      { "memory", "add" },
-		{ "critical", "broadcast" },  { "system", "minor" },
+		{ "comm", "broadcast" },
+		{ "message", "no such" },
+		{ "latency", "broadcast" },
+		{ "bucket", "broadcast" },
+		{ "gradient", "Block" },
+		{ "overlap", "broadcast" },
+		{ "straggler", "broadcast" },
+		{ "chunks", "small" },
+		{ "bins", "host" },
+		{ "idle", "gemm_2" },
+		{ "launch", "gemm" },
+		{ "graph_node", "gemm_2" },
+		{ "queue", "gemm" },
+		{ "queue_curve", "gemm" },
+		{ "bandwidth", "HtoD" },
+		{ "bandwidth_curve", "HtoD" },
+		{ "counters", "in use" },
+		{ "advise", "communication" },
+		{ "kernel", "gemm_2" },
+		{ "memory", "add" },
+		{ "critical", "broadcast" },
+		{ "system", "minor" },
+		{ "kernel_counters", "gemm_2" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
@@ -306,6 +319,8 @@ static const struct sum {
 	{ "bandwidth", "count", SUM_ALL },
 	{ "bandwidth", "bytes", SUM_ALL },
 	{ "counters", "samples", SUM_ALL },
+	{ "kernel_counters", "count", SUM_ALL },
+	{ "kernel_counters", "total", SUM_ALL },
 };
 
 static gdouble sum_of(const struct sum *sum, const TachoTimeline *timeline,

@@ -489,12 +489,18 @@ static void test_counters(void)
 	g_autofree gchar *first = args_of(timeline, "gemm", 0),
 			 *lost = args_of(timeline, "relu", 0);
 	g_autofree gchar *second = args_of(timeline, "gemm", 1);
+	g_autoptr(TachoTable) table = NULL;
 
 	g_assert_nonnull(strstr(first, ",\"counter.Wavefronts\":64,\"counter.CacheHit\":0.64}"));
 	g_assert_null(strstr(lost, "counter."));
 	g_assert_nonnull(strstr(second, ",\"counter.Wavefronts\":96,\"counter.CacheHit\":0.96}"));
 	assert_sample(timeline, "Wavefronts", 0, 0, 64);
 	assert_sample(timeline, "Wavefronts", 1, 200, 96);
+	table = tacho_view_kernel_counters(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 2);
+	g_assert_cmpfloat(number_of(table, "counter", "Wavefronts", "count"), ==, 2);
+	g_assert_cmpfloat(number_of(table, "counter", "Wavefronts", "total"), ==, 160);
+	g_assert_cmpfloat(number_of(table, "counter", "CacheHit", "max"), ==, 0.96);
 	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNMATCHED_COUNTER), ==, 1);
 	ctf_lines_remove(folder);
 }

@@ -1,5 +1,6 @@
 /* rocprofv3's JSON becomes what it says: a small one of ours with records of every kind, and a real one. */
 #include <string.h>
+#include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
@@ -41,7 +42,10 @@ static void test_host(void)
 	guint32 range = timeline_find(timeline, "step 4", 0);
 	const TachoProcess *process = tacho_slice_process(timeline, range);
 	const TachoMemoryEvent *memory = (const TachoMemoryEvent *)timeline->memory->data;
+	g_autoptr(TachoTable) table = NULL;
+	TachoFilter whole = TACHO_FILTER_INIT;
 
+	whole.is_whole = TRUE;
 	g_assert_cmpuint(process->pid, ==, 70);
 	g_assert_cmpstr(tacho_timeline_string(timeline, process->host), ==, "node9");
 	g_assert_cmpstr(tacho_timeline_string(timeline, process->command), ==, "python3 train.py");
@@ -64,6 +68,11 @@ static void test_host(void)
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
+	table = tacho_view_kernel_counters(timeline, &whole);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "counter"), ==, "GPU 3: SQ_WAVES");
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "stack"), ==, "step 4 > hipLaunchKernel");
+	g_assert_cmpfloat(tacho_table_cell_number(table, 0, "total"), ==, 41.6);
 	foreign_use(timeline);
 }
 
