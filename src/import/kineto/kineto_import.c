@@ -149,6 +149,7 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 		if (merge->import->functions)
 			gather_functions(merge, rows);
 		gather_graph_nodes(merge, rows);
+		kineto_ranges_gather(merge, rows);
 	}
 	*ret_n = (guint32)n_rows;
 	return TRUE;
@@ -345,6 +346,7 @@ static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 	for (guint first = 0; first < n_files; first += n_at_once)
 		place_files(merge, first, MIN(first + n_at_once, n_files));
 	kineto_event_waits_link(merge);
+	kineto_ranges_link(merge);
 	return TRUE;
 }
 
@@ -490,6 +492,7 @@ static void begin_merge(struct kineto_merge *merge)
 		part->first_ns = G_MAXINT64;
 		part->base_ns = part->file->facts.base_ns;
 		part->event_waits = kineto_event_waits_new();
+		part->ranges = g_array_new(FALSE, FALSE, sizeof(guint32));
 		part->foreign = tacho_source_take_foreign(
 			merge->timeline->source, kineto_args_new(part->file->path, part->extras));
 	}
@@ -504,6 +507,7 @@ static void end_merge(struct kineto_merge *merge)
 	for (guint i = 0; i < merge->files.n; i++) {
 		forget_relations(&merge->parts[i]);
 		g_array_unref(merge->parts[i].event_waits);
+		g_array_unref(merge->parts[i].ranges);
 		g_array_unref(merge->parts[i].extras);
 	}
 	g_hash_table_unref(merge->processes);

@@ -21,6 +21,7 @@ struct kineto_part {
 	gint64 first_ns;      /* of its slices, G_MAXINT64: none */
 	gint64 base_ns;	      /* what its times are since */
 	GArray *event_waits;  /* for kineto_event_waits.c */
+	GArray *ranges;	      /* guint32 rows, for kineto_ranges.c */
 	guint first_piece, n_pieces; /* its rows */
 	/* While its rows are placed: */
 	struct launch_index *calls; /* by correlation id */
@@ -77,6 +78,11 @@ void kineto_collectives_fill(struct kineto_merge *merge, const struct kineto_par
 GArray *kineto_event_waits_new(void);
 void kineto_event_waits_note(struct kineto_part *part, const struct kineto_rows *rows);
 void kineto_event_waits_link(struct kineto_merge *merge);
+
+/* kineto_ranges.c: note the ranges in which CUPTI counted, when the rows of a piece have their numbers; then, when the timeline has
+ * all rows, say which launch each is of. */
+void kineto_ranges_gather(struct kineto_merge *merge, const struct kineto_rows *rows);
+void kineto_ranges_link(struct kineto_merge *merge);
 
 /* kineto_marks.c: what the files tell beside their events, as marks; after the parts' times are known. */
 void kineto_marks_merge(struct kineto_merge *merge);

@@ -77,6 +77,7 @@ void kineto_rows_release(struct kineto_rows *rows)
 	row_buffer_release(&rows->labels);
 	row_buffer_release(&rows->functions);
 	row_buffer_release(&rows->graph_nodes);
+	row_buffer_release(&rows->ranges);
 }
 
 const struct kineto_track *kineto_reader_tracks(const struct kineto_reader *reader, guint *ret_n)
@@ -604,17 +605,16 @@ static void add_instant(struct kineto_reader *reader, const struct kineto_event 
 		add_mark(reader, event);
 }
 
-/* A sample for each number in the args. */
-static void add_counter(struct kineto_reader *reader, const struct kineto_event *event)
+/* A sample for each number in the args, of a counter of that name, or of `name` and that. */
+static void add_numbers(struct kineto_reader *reader, const struct kineto_event *event,
+			const gchar *name)
 {
 	struct json_scan args = { .at = event->args_at, .end = event->args_end };
-	g_autofree gchar *name = NULL;
 	struct json_text key;
 	gdouble value;
 
 	if (!event->args_at)
 		return;
-	name = json_text_dup(&event->name);
 	json_take(&args, '{');
 	while (json_member(&args, &key)) {
 		g_autofree gchar *series = NULL, *both = NULL;
@@ -626,6 +626,31 @@ static void add_counter(struct kineto_reader *reader, const struct kineto_event 
 			both = g_strdup_printf("%s: %s", name, series);
 		add_sample(reader, event, both ? both : series, value);
 	}
+}
+
+static void add_counter(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	g_autofree gchar *name = json_text_dup(&event->name);
+
+	add_numbers(reader, event, name);
+}
+
+/* What CUPTI counted while one kernel ran (kineto_ranges.c). */
+static gboolean is_counted_range(const struct kineto_event *event)
+{
+	return event->kind == KINETO_OTHER_SLICE &&
+	       JSON_TEXT_IS(&event->category, "cuda_profiler_range");
+}
+
+/* What was counted in the slice that was added last. */
+static void add_range(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	guint32 *range = add(reader, &reader->rows->ranges, sizeof(*range));
+
+	if (!range)
+		return;
+	*range = (guint32)(reader->rows->slices.n - 1);
+	add_numbers(reader, event, "");
 }
 
 static void add_label(struct kineto_reader *reader, const struct kineto_event *event)
@@ -666,6 +691,8 @@ static void add_event(struct kineto_reader *reader, const struct kineto_event *e
 		break;
 	default:
 		add_slice(reader, event);
+		if (is_counted_range(event))
+			add_range(reader, event);
 	}
 }
 

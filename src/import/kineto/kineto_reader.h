@@ -64,6 +64,8 @@ struct kineto_rows {
 	struct row_buffer
 		functions; /* struct function_id; its slice counts from the piece's first */
 	struct row_buffer graph_nodes; /* TachoGraphWork; its slice counts from the piece's first */
+	struct row_buffer
+		ranges; /* guint32 slices in which CUPTI counted, from the piece's first */
 	gboolean is_out_of_memory;
 	guint64 n_events, n_unknown, n_flows;
 	struct json_elements elements;
