@@ -258,7 +258,7 @@ gboolean ctf_take_pending(struct ctf_import *ctf, const gchar *key, struct ctf_p
 /* --- rules of families of events --- */
 
 extern const struct ctf_rule ctf_kernel_rules[], ctf_memory_rules[], ctf_profiler_rules[],
-	ctf_thapi_rules[], ctf_otf2_rules[], ctf_exported_rules[];
+	ctf_rocm_rules[], ctf_thapi_rules[], ctf_otf2_rules[], ctf_exported_rules[];
 
 /* ctf_absence.c */
 /* The thread goes off its core, is ready for one again, and comes back. */

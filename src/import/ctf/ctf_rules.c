@@ -17,10 +17,10 @@ static gboolean rule_fits(const struct ctf_rule *rule, const gchar *name)
 
 static const struct ctf_rule *find_rule(const gchar *name)
 {
-	static const struct ctf_rule *const families[] = { ctf_kernel_rules,  ctf_recorder_rules,
-							   ctf_memory_rules,  ctf_profiler_rules,
-							   ctf_thapi_rules,   ctf_otf2_rules,
-							   ctf_exported_rules };
+	static const struct ctf_rule *const families[] = { ctf_kernel_rules, ctf_recorder_rules,
+							   ctf_memory_rules, ctf_profiler_rules,
+							   ctf_rocm_rules,   ctf_thapi_rules,
+							   ctf_otf2_rules,   ctf_exported_rules };
 
 	for (guint i = 0; i < G_N_ELEMENTS(families); i++)
 		for (const struct ctf_rule *rule = families[i]; rule->event; rule++)
