@@ -85,6 +85,21 @@ record 12 "" train 20
 [ "$(ask "select count(*), sum(bytes) from memory")" = 40,0 ] || wrong "memory: $(ask "select count(*), sum(bytes) from memory")"
 [ "$(ask "select name, architecture, multiprocessors, memory_bytes from device")" = "Stand-in H100,9.0,132,85899345920" ] || wrong "device"
 [ "$(ask "select count(*) from counter")" = 2 ] || wrong "memory pool"
+# what comes before, in and after the device, by name (the stand-in submits a kernel 1 us after it is queued); the driver's memory beside its pools
+"$TACHO" report run --view launch --steps all --json >launch.json
+"$TACHO" report run --view memory_layers --json >layers.json
+/usr/bin/python3 - <<'PYTHON' || wrong "views: $(cat launch.json layers.json)"
+import json
+rows = {row["name"]: row for row in json.load(open("launch.json"))}
+assert all(row["before_mean_us"] >= 0 and row["call_mean_us"] > 0 and row["seen_mean_us"] > 0 for row in rows.values())
+gemm = rows["ampere_sgemm_128x64_nn"]
+assert gemm["count"] == 60 and abs(gemm["mean_us"] - 40) < 0.1
+assert abs(gemm["queued_mean_us"] - gemm["submitted_mean_us"] - 1) < 0.1 and gemm["delay_mean_us"] < gemm["queued_mean_us"] + 1
+assert rows["Memset (Device)"]["queued_mean_us"] is None
+layers = {(row["layer"], row["name"]): (row["memory"], row["count"], row["peak_bytes"], row["last_bytes"]) for row in json.load(open("layers.json"))}
+assert layers == {("driver", "blocks handed out"): ("gpu 0", 20, 1 << 20, 0), ("pool", "reserved"): ("gpu 0", 1, 2 << 20, 2 << 20),
+                  ("pool", "used"): ("gpu 0", 1, 1 << 20, 1 << 20)}
+PYTHON
 [ "$(ask "select count(*) from slice where category = 'sync' and name in ('Stream Wait Event', 'Stream Sync', 'Context Sync')")" = 41 ] || wrong "waits"
 [ "$(ask "select count(distinct int_value) from args where key = 'args.registers per thread' or key = 'registers'")" != 0 ] ||
 	wrong "registers: $(ask "select distinct key from args" | paste -sd' ')"
