@@ -44,6 +44,34 @@ has() # PYTHON MODULE
 	command -v "$1" >/dev/null && "$1" -c "import $2" 2>/dev/null
 }
 
+# TensorFlow's best-fit allocator, where the host's memory is its as well: each chunk is told, by size, and how full it is.
+check_allocator() # PYTHON
+{
+	TF_CPU_ALLOCATOR_USE_BFC=true "$TACHO" record -q -o chunks.tacho -- "$1" "$jobs/tensorflow_jobs.py" loop 40 >/dev/null 2>chunks.err
+	"$TACHO" report chunks.tacho --view bins --json >bins.json
+	"$TACHO" report chunks.tacho --view memory_layers --json >layers.json
+	"$TACHO" query --format csv chunks.tacho "SELECT name, count(*) FROM slice WHERE name = 'ExecutorState::Process' GROUP BY name" >process.csv
+	python3 - <<'END'
+import json
+bins, layers = json.load(open("bins.json")), json.load(open("layers.json"))
+whole = [row for row in bins if row["bin"] is None]
+assert len(whole) == 1 and whole[0]["most_used_bytes"] > 1 << 20, bins
+for figure in ("used_chunks", "used_bytes", "rounding_bytes"):
+    assert sum(row[figure] for row in bins if row["bin"] is not None) == whole[0][figure], (figure, bins)
+for row in bins:
+    if row["bin"] is not None:
+        assert row["least_bytes"] == 256 << row["bin"] and row["used_bytes"] >= row["used_chunks"] * row["least_bytes"], row
+        assert row["bin"] == 20 or row["used_bytes"] <= row["used_chunks"] * 2 * row["least_bytes"], row
+# what the allocator says of itself is what was seen, and what was there before
+told = {(row["layer"], row["name"]): row for row in layers}
+blocks, own = told["allocator", "blocks handed out"], told["allocator", "handed out, its own account"]
+assert blocks["last_bytes"] == told["chunks", "chunks in use"]["last_bytes"] == whole[0]["used_bytes"], layers
+assert own["peak_bytes"] >= blocks["peak_bytes"] and own["last_bytes"] >= blocks["last_bytes"], layers
+assert told["allocator", "most since its begin"]["last_bytes"] >= own["peak_bytes"], layers
+assert int(open("process.csv").read().split(",")[-1]) >= 20, open("process.csv").read()
+END
+}
+
 tf=${TACHO_TF_PYTHON:-python3}
 if has "$tf" tensorflow; then
 	n_tried=1
@@ -52,6 +80,7 @@ if has "$tf" tensorflow; then
 	check "$tf" tensorflow_jobs.py eager 1 20
 	check "$tf" tensorflow_jobs.py profiled 1 23
 	grep -q '^profiles 1$' recorded.txt
+	check_allocator "$tf"
 	check "$tf" tensorflow_jobs.py workers 2 20
 	check "$tf" tensorflow_jobs.py servers 4 20
 fi
