@@ -2,13 +2,13 @@
 data=${TACHO_SHARED:-$TACHO_SOURCE_DIR/../shared}/data
 [ -d "$data/kineto/tracelens" ] && [ -d "$data/kineto/hta" ] && [ -d "$data/xplane/tracelens" ] || exit 77
 /usr/bin/python3 - "$TACHO" "$data" <<'PYTHON'
-import bisect, collections, decimal, gzip, json, math, struct, subprocess, sys
+import bisect, collections, csv, decimal, gzip, json, math, struct, subprocess, sys
 
 tacho, data = sys.argv[1:3]
 
 
 def report(trace, view, *options):
-    whole = [] if view == "bins" else ["--steps", "all"]
+    whole = [] if view in ("bins", "memory_layers") else ["--steps", "all"]
     out = subprocess.run([tacho, "report", trace, "--view", view, *whole, "--json", *options],
                          capture_output=True, text=True, check=True).stdout
     return json.loads(out)
@@ -148,6 +148,23 @@ for name in ("resnet50_num_workers_4/worker0.1623212756351", "resnet50_num_worke
         for figure in ("count", "allocated_bytes", "kept_bytes"):
             sums[figure] += row[figure]
     compare("memory " + name.split("/")[0], rows, memory(trace))
+
+# --- rocprofv3: memory of the driver -----------------------------------------------------------------
+
+trace = f"{data}/rocprof/hip_course/v3"
+held, rows = {}, {}
+for row in sorted(csv.DictReader(open(trace + "/output_memory_allocation_trace.csv")), key=lambda row: int(row["End_Timestamp"])):
+    if row["Operation"].endswith("FREE"):
+        place, size = held.pop(row["Address"])
+        rows[place]["last_bytes"] -= size
+        continue
+    place, size = "host" if row["Agent_Id"] == "0" else "gpu 0", int(row["Allocation_Size"])
+    held[row["Address"]] = place, size
+    sums = rows.setdefault(place, {"count": 0, "peak_bytes": 0, "last_bytes": 0})
+    sums["count"] += 1
+    sums["last_bytes"] += size
+    sums["peak_bytes"] = max(sums["peak_bytes"], sums["last_bytes"])
+compare("memory_layers rocprofv3", {row["memory"]: row for row in report(trace, "memory_layers") if row["layer"] == "driver"}, rows)
 
 # --- XSpace: an allocator's chunks by size -----------------------------------------------------------
 
