@@ -16,6 +16,8 @@
 enum {
 	N_BINS = 21,
 	LEAST_BIN_BYTES = 256,
+	/* Each makes a few tracks for each bin; a job has one for each device and one or two of its host. */
+	MAX_ALLOCATORS = 256,
 };
 
 /* What an event did to chunks. */
@@ -253,6 +255,7 @@ static void find_chunks(struct xla_memory *memory, struct allocator *allocator)
 
 void xla_memory_finish(struct xla_memory *memory)
 {
-	FOR_EACH_POINTER(struct allocator, allocator, memory->in_order)
-		find_chunks(memory, allocator);
+	FOR_EACH_POINTER_AT(struct allocator, allocator, i, memory->in_order)
+		if (i < MAX_ALLOCATORS)
+			find_chunks(memory, allocator);
 }
