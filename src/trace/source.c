@@ -275,9 +275,12 @@ static const struct kept_args *find_kept(const TachoTimeline *timeline, guint32 
 {
 	guint64 handle = timeline->slices.source[slice];
 
-	if (!(handle & HANDLE_KEPT))
+	const GArray *kept = timeline->source->kept;
+
+	/* another process may have told of the slice (trace/stream_exchange.h) */
+	if (!(handle & HANDLE_KEPT) || (handle & ~HANDLE_KEPT) >= kept->len)
 		return NULL;
-	return &g_array_index(timeline->source->kept, struct kept_args, handle & ~HANDLE_KEPT);
+	return &g_array_index(kept, struct kept_args, handle & ~HANDLE_KEPT);
 }
 
 /* --- foreign traces -------------------------------------------------------------------------- */
