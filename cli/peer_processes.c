@@ -26,6 +26,7 @@ static struct {
 	TachoPeers *peers;
 	int (*gather)(const void *bytes, size_t n_bytes, void *ret_all);
 	int (*share)(int from, void *bytes, size_t n_bytes);
+	int (*bring)(int from, void *bytes, size_t n_bytes);
 	int (*end)(void);
 } joined;
 
@@ -72,6 +73,12 @@ static gboolean share(gpointer data, guint from, gpointer bytes, gsize n_bytes)
 	return joined.share((int)from, bytes, n_bytes) == 0;
 }
 
+static gboolean bring(gpointer data, guint from, gpointer bytes, gsize n_bytes)
+{
+	(void)data;
+	return joined.bring((int)from, bytes, n_bytes) == 0;
+}
+
 /* The library of one of the launcher's MPIs; NULL: none is there. */
 static void *load(const struct launcher *launcher, GString *causes)
 {
@@ -91,16 +98,17 @@ static void *load(const struct launcher *launcher, GString *causes)
 
 static gboolean begin(void *library)
 {
-	static const TachoPeerCalls calls = { gather, share };
+	static const TachoPeerCalls calls = { gather, share, bring };
 	int (*begin)(int *, int *) = NULL;
 	int index = -1, n = 0;
 
 	*(void **)&begin = dlsym(library, "tacho_peers_mpi_begin");
 	*(void **)&joined.gather = dlsym(library, "tacho_peers_mpi_gather");
 	*(void **)&joined.share = dlsym(library, "tacho_peers_mpi_share");
+	*(void **)&joined.bring = dlsym(library, "tacho_peers_mpi_bring");
 	*(void **)&joined.end = dlsym(library, "tacho_peers_mpi_end");
-	if (!begin || !joined.gather || !joined.share || !joined.end || begin(&index, &n) != 0 ||
-	    index < 0 || index >= n)
+	if (!begin || !joined.gather || !joined.share || !joined.bring || !joined.end ||
+	    begin(&index, &n) != 0 || index < 0 || index >= n)
 		return FALSE;
 	joined.peers = tacho_peers_new((guint)index, (guint)n, &calls, NULL);
 	return TRUE;

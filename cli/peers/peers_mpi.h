@@ -13,6 +13,8 @@ int tacho_peers_mpi_begin(int *ret_index, int *ret_n);
 int tacho_peers_mpi_gather(const void *bytes, size_t n_bytes, void *ret_all);
 /* Give the bytes of process `from` to all others. */
 int tacho_peers_mpi_share(int from, void *bytes, size_t n_bytes);
+/* Give the bytes of process `from`, which is not 0, to process 0; the others' `bytes` are not touched. */
+int tacho_peers_mpi_bring(int from, void *bytes, size_t n_bytes);
 /* Leave: nothing else may be called behind it. */
 int tacho_peers_mpi_end(void);
 

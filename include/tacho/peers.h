@@ -18,12 +18,14 @@
 
 G_BEGIN_DECLS
 
-/* How the processes reach each other. Both are called by all processes, and return false where that failed. */
+/* How the processes reach each other. All of them are called by all processes, and return false where that failed. */
 typedef struct {
 	/* Put the `n_bytes` of each process, the same number in all, into `ret_all`, by process. */
 	gboolean (*gather)(gpointer data, gconstpointer bytes, gsize n_bytes, gpointer ret_all);
 	/* Give the bytes of process `from` to all others, whose `bytes` has room for them. */
 	gboolean (*share)(gpointer data, guint from, gpointer bytes, gsize n_bytes);
+	/* Give the bytes of process `from`, which is not 0, to process 0, whose `bytes` has room for them; the others have none. */
+	gboolean (*bring)(gpointer data, guint from, gpointer bytes, gsize n_bytes);
 } TachoPeerCalls;
 
 typedef struct _TachoPeers TachoPeers;
@@ -42,6 +44,13 @@ typedef gboolean (*TachoPeerReader)(guint from, const guint8 *bytes, gsize n_byt
  * exchange in error messages, and is the same in all. False: some process has failed, and tacho_peers_failure() says why. */
 gboolean tacho_peers_exchange(TachoPeers *peers, const gchar *what, gconstpointer bytes,
 			      gsize n_bytes, TachoPeerReader read, gpointer data);
+/* Append what is next to be told to `bytes`, about TACHO_PEERS_PIECE_BYTES of it; nothing: all has been told. */
+#define TACHO_PEERS_PIECE_BYTES (1u << 22)
+typedef void (*TachoPeerPacker)(GByteArray *bytes, gpointer data);
+/* Have `read` called in process 0 with what `pack` gives in the others: of one process after the other, piece by piece, so
+ * that no process needs room for all of what another has. False: as above. */
+gboolean tacho_peers_collect(TachoPeers *peers, const gchar *what, TachoPeerPacker pack,
+			     TachoPeerReader read, gpointer data);
 /* Make each of `n` numbers the sum of those of all processes; and: the least of them. */
 gboolean tacho_peers_sum(TachoPeers *peers, const gchar *what, guint64 *values, guint n);
 gboolean tacho_peers_least(TachoPeers *peers, const gchar *what, gint64 *value);

@@ -145,6 +145,21 @@ static gsize largest_of_others(const TachoPeers *peers)
 	return largest;
 }
 
+/* Call `read`, and let all fail with the next exchange where it refuses what process `from` has sent. */
+static gboolean read_from(TachoPeers *peers, const gchar *what, guint from, const guint8 *bytes,
+			  gsize n_bytes, TachoPeerReader read, gpointer data)
+{
+	g_autofree gchar *message = NULL;
+
+	if (read(from, bytes, n_bytes, data))
+		return TRUE;
+	message = g_strdup_printf("process %u sent %s that cannot be; are all processes the same "
+				  "version of tacho?",
+				  from, what);
+	tacho_peers_fail(peers, message);
+	return FALSE;
+}
+
 gboolean tacho_peers_exchange(TachoPeers *peers, const gchar *what, gconstpointer bytes,
 			      gsize n_bytes, TachoPeerReader read, gpointer data)
 {
@@ -164,17 +179,46 @@ gboolean tacho_peers_exchange(TachoPeers *peers, const gchar *what, gconstpointe
 
 		if (n && !peers->calls->share(peers->data, from, at, n))
 			return give_up(peers, LOST);
-		if (is_read && !read(from, n ? at : (gpointer) "", n, data)) {
-			g_autofree gchar *message = g_strdup_printf(
-				"process %u sent %s that cannot be; are all processes the same "
-				"version of tacho?",
-				from, what);
-
-			tacho_peers_fail(peers, message);
-			is_read = FALSE;
-		}
+		is_read = is_read &&
+			  read_from(peers, what, from, n ? at : (gpointer) "", n, read, data);
 	}
 	return is_read;
+}
+
+/* The next piece of process `from`, whose bytes `own` holds there, comes to process 0. False: there is none, or some process
+ * has failed. */
+static gboolean collect_piece(TachoPeers *peers, const gchar *what, guint from, GByteArray *own,
+			      TachoPeerReader read, gpointer data)
+{
+	g_autofree guint8 *room = NULL;
+	gsize n;
+
+	if (!agree(peers, hash_what(peers, what), own->len) || !peers->all[from].n_bytes)
+		return FALSE;
+	n = peers->all[from].n_bytes;
+	if (peers->index == 0)
+		room = n < G_MAXSIZE ? g_try_malloc(n) : NULL;
+	if (!all_have(peers, peers->index > 0 || room))
+		return FALSE;
+	if (!peers->calls->bring(peers->data, from, peers->index == 0 ? room : own->data, n))
+		return give_up(peers, LOST);
+	if (peers->index == 0)
+		read_from(peers, what, from, room, n, read, data);
+	return TRUE;
+}
+
+gboolean tacho_peers_collect(TachoPeers *peers, const gchar *what, TachoPeerPacker pack,
+			     TachoPeerReader read, gpointer data)
+{
+	g_autoptr(GByteArray) own = g_byte_array_new();
+
+	for (guint from = 1; from < peers->n; from++)
+		do {
+			g_byte_array_set_size(own, 0);
+			if (from == peers->index)
+				pack(own, data);
+		} while (collect_piece(peers, what, from, own, read, data));
+	return !peers->failure && !peers->own_failure;
 }
 
 /* The `n` rows of 8 bytes of each process, by process; NULL: some process has failed. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <tacho/graph.h>
 #include <tacho/import.h>
 #include <tacho/query.h>
 #include <tacho/timeline.h>
@@ -36,6 +37,14 @@ static gboolean gather(gpointer data, gconstpointer bytes, gsize n_bytes, gpoint
 	return TRUE;
 }
 
+/* Where that was asked for: now and then one bit becomes another. */
+static void damage(struct participant *own, guint8 *bytes, gsize n_bytes)
+{
+	if (own->meeting->seed && g_rand_int_range(own->chance, 0, 4) == 0)
+		bytes[g_rand_int(own->chance) % n_bytes] ^=
+			(guint8)(1u << g_rand_int_range(own->chance, 0, 8));
+}
+
 static gboolean share(gpointer data, guint from, gpointer bytes, gsize n_bytes)
 {
 	struct participant *own = data;
@@ -44,18 +53,33 @@ static gboolean share(gpointer data, guint from, gpointer bytes, gsize n_bytes)
 	if (from == own->index)
 		meeting->offered[from] = bytes;
 	pthread_barrier_wait(&meeting->barrier);
-	if (from != own->index)
+	if (from != own->index) {
 		memcpy(bytes, meeting->offered[from], n_bytes);
-	if (from != own->index && meeting->seed && g_rand_int_range(own->chance, 0, 4) == 0)
-		((guint8 *)bytes)[g_rand_int(own->chance) % n_bytes] ^=
-			(guint8)(1u << g_rand_int_range(own->chance, 0, 8));
+		damage(own, bytes, n_bytes);
+	}
+	pthread_barrier_wait(&meeting->barrier);
+	return TRUE;
+}
+
+static gboolean bring(gpointer data, guint from, gpointer bytes, gsize n_bytes)
+{
+	struct participant *own = data;
+	struct meeting *meeting = own->meeting;
+
+	if (from == own->index)
+		meeting->offered[from] = bytes;
+	pthread_barrier_wait(&meeting->barrier);
+	if (own->index == 0) {
+		memcpy(bytes, meeting->offered[from], n_bytes);
+		damage(own, bytes, n_bytes);
+	}
 	pthread_barrier_wait(&meeting->barrier);
 	return TRUE;
 }
 
 static void *run(void *participant)
 {
-	static const TachoPeerCalls calls = { gather, share };
+	static const TachoPeerCalls calls = { gather, share, bring };
 	struct participant *own = participant;
 	g_autoptr(TachoPeers) peers =
 		tacho_peers_new(own->index, own->meeting->n, &calls, participant);
@@ -76,7 +100,8 @@ void thread_peers_run_damaged(guint n, guint32 seed, void (*task)(TachoPeers *pe
 	struct meeting meeting = { .offered = g_new0(gconstpointer, n), .n = n, .seed = seed };
 
 	/* What a process makes once for itself, threads would make at once. */
-	(void)TACHO_TIMELINE_ERROR, (void)TACHO_IMPORT_ERROR, (void)TACHO_QUERY_ERROR;
+	(void)TACHO_TIMELINE_ERROR, (void)TACHO_IMPORT_ERROR, (void)TACHO_QUERY_ERROR,
+		(void)TACHO_GRAPH_ERROR;
 	pthread_barrier_init(&meeting.barrier, NULL, n);
 	for (guint i = 0; i < n; i++) {
 		all[i] = (struct participant){

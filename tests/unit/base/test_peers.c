@@ -110,6 +110,56 @@ static void test_refuse(void)
 	thread_peers_run(N, refuse, NULL);
 }
 
+/* What there is to tell, in pieces. */
+struct tale {
+	guint n_left, n_heard;
+	gboolean is_refused;
+	GString *text;
+};
+
+static void pack_next(GByteArray *bytes, gpointer tale_pointer)
+{
+	struct tale *tale = tale_pointer;
+	guint8 letter = (guint8)('a' + tale->n_left);
+
+	if (tale->n_left && tale->n_left--)
+		g_byte_array_append(bytes, &letter, 1);
+}
+
+static gboolean hear_piece(guint from, const guint8 *bytes, gsize n_bytes, gpointer tale_pointer)
+{
+	struct tale *tale = tale_pointer;
+
+	g_string_append_printf(tale->text, "%u%.*s ", from, (gint)n_bytes, (const gchar *)bytes);
+	tale->n_heard++;
+	return !tale->is_refused || from != 2;
+}
+
+/* One process after the other, each as often as it has something, and process 0 alone hears it. */
+static void collect(TachoPeers *peers, gpointer is_refused)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	guint index = tacho_peers_index(peers);
+	struct tale tale = { .n_left = index == 3 ? 0 : index + 1,
+			     .is_refused = is_refused != NULL,
+			     .text = text };
+	gboolean is_done = tacho_peers_collect(peers, "tales", pack_next, hear_piece, &tale);
+
+	g_assert_cmpint(is_done, ==, !is_refused);
+	g_assert_cmpint(tacho_peers_end(peers, 0), ==, is_refused ? -1 : 0);
+	if (is_refused)
+		g_assert_nonnull(strstr(tacho_peers_failure(peers), "process 2 sent tales"));
+	else
+		g_assert_cmpstr(text->str, ==, index ? "" : "1c 1b 2d 2c 2b ");
+	g_assert_cmpuint(tale.n_heard, ==, index ? 0 : is_refused ? 3 : 5);
+}
+
+static void test_collect(void)
+{
+	thread_peers_run(N, collect, NULL);
+	thread_peers_run(N, collect, GINT_TO_POINTER(TRUE));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -117,5 +167,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/peers/fail-alone", test_fail_alone);
 	g_test_add_func("/peers/disagree", test_disagree);
 	g_test_add_func("/peers/refuse", test_refuse);
+	g_test_add_func("/peers/collect", test_collect);
 	return g_test_run();
 }
