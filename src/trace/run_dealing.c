@@ -67,15 +67,6 @@ static guint64 hash_files(const TachoTimeline *timeline, const GArray *processes
 	return hash;
 }
 
-gboolean run_dealing_fail(const TachoPeers *peers, const gchar *reason, GError **error)
-{
-	const gchar *failure = tacho_peers_failure(peers);
-
-	g_set_error_literal(error, TACHO_TIMELINE_ERROR, TACHO_TIMELINE_ERROR_IO,
-			    failure ? failure : reason);
-	return FALSE;
-}
-
 /* Of others' streams only collectives and messages will be looked at. */
 static void expect_little(const TachoTimeline *timeline, const struct process_input *process)
 {
@@ -95,8 +86,8 @@ gboolean run_dealing_begin(TachoTimeline *timeline, GArray *processes, TachoPeer
 	timeline->share->n_strings = string_table_size(timeline->strings);
 	own = least = (gint64)hash_files(timeline, processes);
 	if (!tacho_peers_least(peers, "files", &least) || least != own)
-		return run_dealing_fail(
-			peers,
+		return run_share_fail(
+			timeline,
 			"tacho's processes see different files of the run: it is still "
 			"being written, or not on a file system that all of them share",
 			error);

@@ -17,7 +17,5 @@ gboolean run_dealing_begin(TachoTimeline *timeline, GArray *processes, TachoPeer
 void run_dealing_note_owned(TachoTimeline *timeline, const GArray *processes);
 /* Once they have tracks: note which slices of its own tracks all others have, too. */
 void run_dealing_note_kept(TachoTimeline *timeline, const GArray *processes);
-/* FALSE, with why the processes failed together, or, where they did not, with `reason`. */
-gboolean run_dealing_fail(const TachoPeers *peers, const gchar *reason, GError **error);
 
 #endif

@@ -393,7 +393,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	share_clocks(reader);
 	worker_pool_run(reader->tasks->len, count_stream, reader);
 	if (!find_origin(reader))
-		return run_dealing_fail(reader->timeline->share->peers, "", error);
+		return run_share_fail(reader->timeline, "", error);
 	if (!make_room(reader, error) || !read_streams(reader, error) ||
 	    !exchange_streams(reader, error))
 		return FALSE;

@@ -113,6 +113,20 @@ void run_share_exchange(const TachoTimeline *timeline, const gchar *what, const 
 		read(0, bytes->data, bytes->len, data);
 }
 
+TachoPeers *run_share_borrow_peers(const TachoTimeline *timeline)
+{
+	return timeline->share ? timeline->share->peers : NULL;
+}
+
+gboolean run_share_fail(const TachoTimeline *timeline, const gchar *reason, GError **error)
+{
+	const gchar *failure = timeline->share ? tacho_peers_failure(timeline->share->peers) : NULL;
+
+	g_set_error_literal(error, TACHO_TIMELINE_ERROR, TACHO_TIMELINE_ERROR_IO,
+			    failure ? failure : reason);
+	return FALSE;
+}
+
 /* --- processes ------------------------------------------------------------------------------ */
 
 void run_share_costs(TachoTimeline *timeline)

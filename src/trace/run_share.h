@@ -59,6 +59,11 @@ void run_share_strings(TachoTimeline *timeline);
 void run_share_exchange(const TachoTimeline *timeline, const gchar *what, const GByteArray *bytes,
 			TachoPeerReader read, gpointer data);
 
+/* The processes that share the timeline; NULL: it is one process's. */
+TachoPeers *run_share_borrow_peers(const TachoTimeline *timeline);
+/* FALSE, with why the processes failed together, or, where they did not, with `reason`. */
+gboolean run_share_fail(const TachoTimeline *timeline, const gchar *reason, GError **error);
+
 /* Whether the sum of this and what the other owners have is the same in whatever order it is made: a whole number, and all
  * together below 2^53. */
 gboolean run_share_adds_up(const TachoTimeline *timeline, gdouble value);
