@@ -35,6 +35,9 @@ GArray *memory_blocks_select(const GArray *blocks, guint32 device, TachoMemoryLa
  * memory_change. What was not given back is held to the end. */
 GArray *memory_changes(const GArray *blocks, guint32 device);
 
+/* The most that one memory of a process held, the host's or a device's; -1: none was recorded. */
+gint64 memory_peak_of_process(const TachoTimeline *timeline, guint32 process);
+
 /* "host", "gpu 0"; the caller's. */
 gchar *memory_label(guint32 device);
 /* Whether a driver handed out any memory that is known of; else all is of allocators. */
