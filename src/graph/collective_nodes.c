@@ -65,8 +65,7 @@ static void connect_member(struct graph_builder *builder, struct build_member *m
 
 	member->queue_node = add_member_node(builder, member, lane, TACHO_NODE_QUEUE,
 					     member->queue_ns, member->begin_ns - member->free_ns);
-	graph_add_edge(graph, builder_node_before(builder, member->thread, member->queue_ns),
-		       member->queue_node, TACHO_EDGE_QUEUE);
+	graph_add_edge(graph, member->from_node, member->queue_node, TACHO_EDGE_QUEUE);
 	graph_add_edge(graph, member->queue_node, transfer->node, TACHO_EDGE_TRANSFER);
 	if (member->is_eager)
 		member->complete_node =
@@ -78,12 +77,8 @@ static void connect_member(struct graph_builder *builder, struct build_member *m
 					transfer->end_ns, member->end_ns - transfer->end_ns);
 	graph_add_edge(graph, member->is_eager ? member->queue_node : transfer->node,
 		       member->complete_node, TACHO_EDGE_TRANSFER);
-	if (member->wait_segment != TACHO_NONE)
-		graph_add_edge(graph, member->complete_node,
-			       segment_at(build_thread_at(builder, member->thread)->segments,
-					  member->wait_segment)
-				       ->node,
-			       TACHO_EDGE_WAIT);
+	if (member->wait_node != TACHO_NONE)
+		graph_add_edge(graph, member->complete_node, member->wait_node, TACHO_EDGE_WAIT);
 }
 
 void builder_add_collective_nodes(struct graph_builder *builder)

@@ -69,8 +69,9 @@ static void note_what_is_left_out(struct graph_builder *builder)
 			   timeline->expected_ranks);
 }
 
-static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 last_step,
-		      GError **error)
+/* What each rank did by itself; what ranks do with each other is not timed yet. */
+static gboolean build_ranks(struct graph_builder *builder, gint64 first_step, gint64 last_step,
+			    GError **error)
 {
 	if (builder->n_ranks == 0) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
@@ -78,21 +79,25 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 		return FALSE;
 	}
 	builder_find_launches(builder);
-	if (!builder_choose_steps(builder, first_step, last_step, error))
+	if (!builder_choose_steps(builder, first_step, last_step, error) ||
+	    !builder_add_threads(builder, error))
 		return FALSE;
-	for (guint32 i = 0; i < builder->n_ranks; i++)
-		if (!builder_add_threads(builder, i, error))
-			return FALSE;
 	builder_add_work(builder);
 	builder_add_collectives(builder);
 	builder_cut_threads(builder);
 	builder_find_waits(builder);
 	builder_find_device_waits(builder);
-	builder_time_collectives(builder);
 	builder_add_thread_nodes(builder);
+	builder_add_gradients(builder);
+	return TRUE;
+}
+
+static gboolean build_whole(struct graph_builder *builder, GError **error)
+{
+	builder_time_collectives(builder);
 	builder_add_collective_nodes(builder);
 	builder_add_device_nodes(builder);
-	builder_add_gradients(builder);
+	builder_mark_transfers(builder);
 	builder_measure_wires(builder);
 	builder_measure_latency(builder);
 	builder_cost_transfers(builder, 0, 0);
@@ -105,6 +110,12 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	note_what_is_left_out(builder);
 	graph_renumber(builder->graph);
 	return graph_freeze(builder->graph, error);
+}
+
+static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 last_step,
+		      GError **error)
+{
+	return build_ranks(builder, first_step, last_step, error) && build_whole(builder, error);
 }
 
 static void builder_init(struct graph_builder *builder, TachoGraph *graph)

@@ -32,6 +32,8 @@ struct build_pass {
 struct build_thread {
 	guint32 track, rank_index, lane;
 	gboolean is_main;
+	gboolean
+		is_own; /* its slices were read by this process (trace/run_share.h); else it has no pieces here */
 	gint64 from_ns, to_ns;
 	GArray *cuts_ns;  /* gint64 */
 	GArray *segments; /* struct segment */
@@ -50,6 +52,9 @@ struct build_member {
 	guint32 next; /* of the same work, which carries out several sends and receives, or TACHO_NONE */
 	gboolean is_eager;    /* was done before the last rank came: waited for nobody */
 	guint32 wait_segment; /* of its thread: the first work that had waited, or TACHO_NONE */
+	guint32 from_node,
+		wait_node; /* of its thread: behind which it was queued; that waited, or TACHO_NONE */
+	guint32 ordinal; /* of the pass whose gradients it carries, among those of its rank, or TACHO_NONE */
 	guint32 queue_node, complete_node;
 };
 
@@ -150,14 +155,15 @@ gboolean builder_choose_steps(struct graph_builder *builder, gint64 first, gint6
 /* The track of the thread that trains: the process's first, or else, or where no process has a number, the busiest;
  * TACHO_NONE: the process has no thread. */
 guint32 builder_main_track(const TachoTimeline *timeline, guint32 process);
-/* Add the threads of a rank that take part, the main one first. FALSE, with the error set: it has none. */
-gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, GError **error);
+/* Add the threads that take part, rank by rank, each rank's main one first. FALSE, with the error set: one has none, or
+ * another process failed. */
+gboolean builder_add_threads(struct graph_builder *builder, GError **error);
 /* Cut the threads into pieces, at the moments in their `cuts_ns` too, and find which pieces of main threads had waited
  * for bursts. Needs the moments at which collectives were queued. */
 void builder_cut_threads(struct graph_builder *builder);
 /* The thread's piece `i` is the last of a burst. */
 gboolean builder_ends_burst(const struct build_thread *thread, guint i);
-/* Make the nodes of threads; needs to know until when their pieces had waited. */
+/* Make the nodes of threads, and find between which of them members are; needs to know until when their pieces had waited. */
 void builder_add_thread_nodes(struct graph_builder *builder);
 /* Make the nodes of transfers, and those of members on hosts; needs the nodes of threads. */
 void builder_add_collective_nodes(struct graph_builder *builder);
@@ -192,6 +198,12 @@ void builder_take_contention(struct graph_builder *builder);
 void builder_find_waits(struct graph_builder *builder);
 /* Which gradients came when, for the passes whose gradients are reduced. Needs the nodes. */
 void builder_add_gradients(struct graph_builder *builder);
+/* And of which pass each collective carries gradients. */
+void builder_mark_transfers(struct graph_builder *builder);
+
+/* A number for the kind of a thread's piece, or of what a device did: those of one kind are compared. 0: it is not. */
+gint64 builder_contention_kind(const struct graph_builder *builder, guint32 node,
+			       gboolean is_device);
 
 /* Find the calls that launched work on devices; before the threads are chosen. */
 void builder_find_launches(struct graph_builder *builder);

@@ -76,6 +76,7 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 	member.end_ns = row->end_ns;
 	member.thread = builder->windows[member.rank_index].main_thread;
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
+	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
 	member.next = row->member;
 	build_work_at(builder, work)->member = builder->members->len;
 	g_array_append_val(builder->members, member);
@@ -108,6 +109,7 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 	member.begin_ns = timeline->slices.start_ns[slice];
 	member.end_ns = tacho_slice_end_ns(timeline, slice);
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
+	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
 	if (caller != TACHO_NONE)
 		track = tacho_timeline_track(timeline, timeline->slices.track[caller]);
 	member.thread = builder_find_thread(builder, track->process, track->tid);

@@ -216,10 +216,20 @@ static gboolean is_whole(const TachoGraph *graph, const struct graph_node *node,
 	       node->duration_ns == graph->timeline->slices.duration_ns[node->slice];
 }
 
-static void sort_piece(const struct graph_builder *builder, const struct graph_node *node,
-		       guint32 rank_index, const GArray *times, GHashTable *kinds)
+gint64 builder_contention_kind(const struct graph_builder *builder, guint32 index,
+			       gboolean is_device)
 {
-	gint64 key = kind_of_node(builder, node, rank_index);
+	const TachoGraph *graph = builder->graph;
+	const struct graph_node *node = graph_node_at(graph, index);
+
+	if (!is_whole(graph, node, is_device))
+		return 0;
+	return kind_of_node(builder, node, graph_lane_at(graph, node->lane)->rank_index) ?: 1;
+}
+
+static void sort_piece(const struct graph_builder *builder, const struct graph_node *node,
+		       gint64 key, const GArray *times, GHashTable *kinds)
+{
 	struct overlapped overlapped = {
 		node->duration_ns,
 		overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns),
@@ -356,12 +366,12 @@ static void find_taken(struct graph_builder *builder, gboolean is_device, GArray
 	g_autoptr(GHashTable) kinds =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
 
-	FOR_EACH(const struct graph_node, node, graph->nodes) {
-		if (is_whole(graph, node, is_device)) {
-			guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
+		gint64 kind = builder_contention_kind(builder, i, is_device);
 
-			sort_piece(builder, node, rank, times[rank], kinds);
-		}
+		if (kind)
+			sort_piece(builder, node, kind,
+				   times[graph_lane_at(graph, node->lane)->rank_index], kinds);
 	}
 	if (is_device)
 		graph->device_taken_share = find_shares(kinds, graph->class_more_taken);

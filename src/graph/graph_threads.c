@@ -8,6 +8,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "trace/run_share.h"
 
 /* --- which ---------------------------------------------------------------------------------- */
 
@@ -88,6 +89,7 @@ static void add_thread(struct graph_builder *builder, guint32 track_index, guint
 	guint64 *key = g_new(guint64, 1);
 
 	thread.lane = builder_add_lane(builder, rank_index, track_index, track->name, is_main);
+	thread.is_own = run_share_owns(builder->timeline, track->process);
 	thread.from_ns = builder->windows[rank_index].from_ns;
 	thread.to_ns = builder->windows[rank_index].to_ns;
 	thread.cuts_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -99,7 +101,21 @@ static void add_thread(struct graph_builder *builder, guint32 track_index, guint
 	g_hash_table_insert(builder->thread_of, key, GUINT_TO_POINTER(builder->threads->len));
 }
 
-gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, GError **error)
+/* A thread that takes part, as all processes can name it. */
+struct found_thread {
+	guint32 track, rank_index, is_main;
+};
+
+static void pack_thread(GByteArray *bytes, guint32 track, guint32 rank_index, gboolean is_main)
+{
+	struct found_thread found = { track, rank_index, (guint32)is_main };
+
+	pack_bytes(bytes, &found, sizeof(found));
+}
+
+/* Those of a rank, the main one first. */
+static gboolean find_threads(struct graph_builder *builder, guint32 rank_index, GByteArray *bytes,
+			     GError **error)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	const TachoRank *rank = tacho_timeline_rank(timeline, rank_index);
@@ -111,13 +127,59 @@ gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, 
 			    "no thread of rank %d was recorded", rank->rank);
 		return FALSE;
 	}
-	add_thread(builder, main_track, rank_index, TRUE);
+	pack_thread(bytes, main_track, rank_index, TRUE);
 	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (i != main_track && track->process == rank->main_process &&
 		    track->kind == TACHO_TRACK_THREAD &&
 		    runs_work(builder, track, window->from_ns, window->to_ns))
-			add_thread(builder, i, rank_index, FALSE);
+			pack_thread(bytes, i, rank_index, FALSE);
 	return TRUE;
+}
+
+/* Of each rank in turn, the main one first. */
+static gboolean is_next_thread(const struct graph_builder *builder,
+			       const struct found_thread *found)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	guint n = builder->threads->len;
+	guint32 next = n > 0 ? build_thread_at(builder, n - 1)->rank_index + 1 : 0;
+
+	return found->rank_index < builder->n_ranks && found->track < timeline->tracks->len &&
+	       tacho_timeline_track(timeline, found->track)->process ==
+		       tacho_timeline_rank(timeline, found->rank_index)->main_process &&
+	       (found->is_main ? found->rank_index == next : found->rank_index + 1 == next);
+}
+
+static gboolean add_found_threads(guint from, const guint8 *bytes, gsize n_bytes,
+				  gpointer builder_pointer)
+{
+	struct graph_builder *builder = builder_pointer;
+	struct packed_bytes packed = { bytes, n_bytes };
+	struct found_thread found;
+
+	(void)from;
+	while (packed.n_left) {
+		if (!unpack_bytes(&packed, &found, sizeof(found)) ||
+		    !is_next_thread(builder, &found))
+			return FALSE;
+		add_thread(builder, found.track, found.rank_index, found.is_main != 0);
+	}
+	return TRUE;
+}
+
+gboolean builder_add_threads(struct graph_builder *builder, GError **error)
+{
+	g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+	for (guint32 i = 0; i < builder->n_ranks; i++)
+		if (run_share_owns_rank(builder->timeline, i) &&
+		    !find_threads(builder, i, bytes, error))
+			return FALSE;
+	run_share_exchange(builder->timeline, "threads", bytes, add_found_threads, builder);
+	if (builder->threads->len > 0 &&
+	    build_thread_at(builder, builder->threads->len - 1)->rank_index + 1 == builder->n_ranks)
+		return TRUE;
+	return run_share_fail(builder->timeline, "threads of some ranks were not told", error);
 }
 
 /* --- pieces --------------------------------------------------------------------------------- */
@@ -136,8 +198,12 @@ static void cut_thread(struct graph_builder *builder, struct build_thread *threa
 {
 	g_clear_pointer(&thread->segments, g_array_unref);
 	g_array_sort(thread->cuts_ns, order_int64);
-	thread->segments = thread_segments_cut(builder->timeline, thread->track, thread->from_ns,
-					       thread->to_ns, thread->cuts_ns);
+	if (thread->is_own)
+		thread->segments =
+			thread_segments_cut(builder->timeline, thread->track, thread->from_ns,
+					    thread->to_ns, thread->cuts_ns);
+	else
+		thread->segments = g_array_new(FALSE, FALSE, sizeof(struct segment));
 }
 
 /* The main thread's piece at a moment. */
@@ -292,7 +358,7 @@ void builder_cut_threads(struct graph_builder *builder)
 		cut_thread(builder, build_thread_at(builder, i));
 	}
 	for (guint32 i = 0; i < builder->threads->len; i++)
-		if (!build_thread_at(builder, i)->is_main) {
+		if (!build_thread_at(builder, i)->is_main && build_thread_at(builder, i)->is_own) {
 			drop_seen_through(builder, build_thread_at(builder, i));
 			keep_bursts(builder, build_thread_at(builder, i));
 		}

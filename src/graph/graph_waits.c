@@ -28,6 +28,7 @@
 #include "base/partition_point.h"
 #include "graph/graph_builder.h"
 #include "trace/region_kind.h"
+#include "trace/run_share.h"
 #include "trace/tensor_bytes.h"
 
 /* Slices looked at for who reads a tensor.
@@ -523,11 +524,15 @@ static gint compare_queued(gconstpointer a, gconstpointer b, gpointer data)
 void builder_find_waits(struct graph_builder *builder)
 {
 	g_autofree guint32 *order = g_new(guint32, MAX(builder->members->len, 1u));
-	guint n = 0, n_unwaited = 0;
+	guint64 counts[2] = { 0, 0 }; /* of members: all, and those that nobody waited for */
+	guint n = 0;
 
-	for (guint32 i = 0; i < builder->members->len; i++)
-		if (build_member_at(builder, i)->work == TACHO_NONE)
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+
+		if (member->work == TACHO_NONE && build_thread_at(builder, member->thread)->is_own)
 			order[n++] = i;
+	}
 	g_qsort_with_data(order, (gint)n, sizeof(*order), compare_queued, builder);
 	for (guint i = 0; i < n; i++) {
 		struct build_member *member = build_member_at(builder, order[i]);
@@ -535,12 +540,14 @@ void builder_find_waits(struct graph_builder *builder)
 
 		member->pass = take_pass(builder->timeline, thread, member);
 		member->wait_segment = find_wait(builder, thread, member);
-		n_unwaited += member->wait_segment == TACHO_NONE;
+		counts[1] += member->wait_segment == TACHO_NONE;
 	}
-	if (n_unwaited > 0)
+	counts[0] = n;
+	run_share_sum(builder->timeline, "waits", counts, G_N_ELEMENTS(counts));
+	if (counts[1] > 0)
 		graph_note(builder->graph,
 			   "for %u of %u collectives the trace does not show who waited for them",
-			   n_unwaited, n);
+			   (guint)counts[1], (guint)counts[0]);
 }
 
 /* --- gradients ------------------------------------------------------------------------------ */
@@ -657,7 +664,8 @@ static GArray *collect_told(struct graph_builder *builder)
 	GArray *told = g_array_new(FALSE, FALSE, sizeof(struct told_gradient));
 	g_autoptr(GHashTable) of_pass =
 		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
-	guint n_unseen = 0;
+	guint64 counts[2] = { 0,
+			      0 }; /* of gradients: all, and those that nobody was seen computing */
 
 	FOR_EACH(const struct build_member, member, builder->members) {
 		const struct build_pass *pass;
@@ -673,14 +681,16 @@ static GArray *collect_told(struct graph_builder *builder)
 			makers = index_makers(builder->timeline, pass);
 			g_hash_table_insert(of_pass, (gpointer)pass, makers);
 		}
-		n_unseen += add_told(builder, member, makers, told);
+		counts[1] += add_told(builder, member, makers, told);
 	}
 	g_array_sort(told, compare_told);
-	if (n_unseen > 0)
+	counts[0] = told->len;
+	run_share_sum(builder->timeline, "gradients", counts, G_N_ELEMENTS(counts));
+	if (counts[1] > 0)
 		graph_note(builder->graph,
 			   "the trace does not tell which operations computed %u of %u gradients; "
 			   "they count as ready when their collective was queued",
-			   n_unseen, told->len);
+			   (guint)counts[1], (guint)counts[0]);
 	return told;
 }
 
@@ -751,23 +761,28 @@ static void add_pass(struct graph_builder *builder, guint32 thread_index, guint3
 	g_array_append_val(builder->graph->passes, row);
 }
 
+static void note_ordinals(struct graph_builder *builder)
+{
+	FOR_EACH(struct build_member, member, builder->members)
+		if (member->pass != TACHO_NONE)
+			member->ordinal =
+				g_array_index(build_thread_at(builder, member->thread)->passes,
+					      struct build_pass, member->pass)
+					.ordinal;
+}
+
 /* A collective carries gradients of a pass where all its members were queued in it. */
-static void mark_transfers(struct graph_builder *builder)
+void builder_mark_transfers(struct graph_builder *builder)
 {
 	g_autofree guint8 *was_seen = g_new0(guint8, MAX(builder->graph->transfers->len, 1u));
 
 	FOR_EACH(const struct build_member, member, builder->members) {
 		struct graph_transfer *transfer =
 			graph_transfer_at(builder->graph, member->transfer);
-		guint32 ordinal = TACHO_NONE;
 
-		if (member->pass != TACHO_NONE)
-			ordinal = g_array_index(build_thread_at(builder, member->thread)->passes,
-						struct build_pass, member->pass)
-					  .ordinal;
 		if (!was_seen[member->transfer])
-			transfer->pass = ordinal;
-		else if (transfer->pass != ordinal)
+			transfer->pass = member->ordinal;
+		else if (transfer->pass != member->ordinal)
 			transfer->pass = TACHO_NONE;
 		was_seen[member->transfer] = 1;
 	}
@@ -789,5 +804,5 @@ void builder_add_gradients(struct graph_builder *builder)
 				add_pass(builder, t, i, told, ordinal++);
 		}
 	}
-	mark_transfers(builder);
+	note_ordinals(builder);
 }

@@ -115,6 +115,15 @@ static void chain_bursts(struct graph_builder *builder, const struct build_threa
 	}
 }
 
+static void place_member(const struct graph_builder *builder, struct build_member *member)
+{
+	const struct build_thread *thread = build_thread_at(builder, member->thread);
+
+	member->from_node = builder_node_before(builder, member->thread, member->queue_ns);
+	if (member->wait_segment != TACHO_NONE)
+		member->wait_node = segment_at(thread->segments, member->wait_segment)->node;
+}
+
 void builder_add_thread_nodes(struct graph_builder *builder)
 {
 	for (guint32 i = 0; i < builder->n_ranks; i++)
@@ -127,4 +136,7 @@ void builder_add_thread_nodes(struct graph_builder *builder)
 			chain_main(builder, build_thread_at(builder, t));
 		else
 			chain_bursts(builder, build_thread_at(builder, t));
+	FOR_EACH(struct build_member, member, builder->members)
+		if (member->work == TACHO_NONE && build_thread_at(builder, member->thread)->is_own)
+			place_member(builder, member);
 }
