@@ -115,35 +115,80 @@ static void find_window(const TachoGraph *graph, guint32 rank_index, gint64 *ret
 	}
 }
 
+/* When the rank is in the steps, of the timeline. */
+struct memory_window {
+	guint32 rank_index;
+	gint64 from_ns, to_ns;
+};
+
+/* If it is held in the window. */
+static void add_block(TachoGraph *graph, const struct memory_places *places,
+		      const struct memory_window *window, const struct memory_block *from,
+		      guint32 owner)
+{
+	guint32 rank_index = window->rank_index;
+	struct graph_block block = {
+		.rank_index = rank_index,
+		.slice = from->slice,
+		.address = from->address,
+		.bytes = from->bytes,
+		.recorded_bytes = from->bytes,
+		.device = from->device,
+		.owner = owner,
+		.begin = { G_MININT64, TACHO_NONE, 0 },
+		.end = { G_MAXINT64, TACHO_NONE, 0 },
+	};
+
+	if (from->end_ns < window->from_ns || from->begin_ns > window->to_ns)
+		return;
+	if (from->begin_ns >= window->from_ns)
+		block.begin =
+			memory_places_find(places, rank_index, from->begin_track, from->begin_ns);
+	if (from->end_ns <= window->to_ns)
+		block.end = memory_places_find(places, rank_index, from->end_track, from->end_ns);
+	g_array_append_val(graph->blocks, block);
+}
+
+static struct memory_window window_of(const TachoGraph *graph, guint32 rank_index)
+{
+	struct memory_window window = { .rank_index = rank_index };
+
+	find_window(graph, rank_index, &window.from_ns, &window.to_ns);
+	return window;
+}
+
 static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *places,
 				guint32 rank_index)
 {
 	guint32 process = tacho_timeline_rank(graph->timeline, rank_index)->main_process;
 	g_autoptr(GArray) blocks = memory_blocks_of_process(graph->timeline, process);
-	gint64 from_ns, to_ns;
+	struct memory_window window;
 
-	find_window(graph, rank_index, &from_ns, &to_ns);
-	FOR_EACH(const struct memory_block, from, blocks) {
-		struct graph_block block = {
-			.rank_index = rank_index,
-			.slice = from->slice,
-			.address = from->address,
-			.bytes = from->bytes,
-			.recorded_bytes = from->bytes,
-			.device = from->device,
-			.begin = { G_MININT64, TACHO_NONE, 0 },
-			.end = { G_MAXINT64, TACHO_NONE, 0 },
-		};
+	if (blocks->len == 0)
+		return;
+	window = window_of(graph, rank_index);
+	FOR_EACH(const struct memory_block, from, blocks)
+		add_block(graph, places, &window, from, 0);
+}
 
-		if (from->end_ns < from_ns || from->begin_ns > to_ns)
-			continue;
-		if (from->begin_ns >= from_ns)
-			block.begin = memory_places_find(places, rank_index, from->begin_track,
-							 from->begin_ns);
-		if (from->end_ns <= to_ns)
-			block.end = memory_places_find(places, rank_index, from->end_track,
-						       from->end_ns);
-		g_array_append_val(graph->blocks, block);
+/* What other processes told of their ranks, which stand behind this one's. */
+static void add_told_memory(TachoGraph *graph, const struct memory_places *places)
+{
+	struct memory_window window = { .rank_index = TACHO_NONE };
+
+	FOR_EACH(const struct told_block, told, graph->told->blocks) {
+		struct memory_block from = { .begin_ns = told->begin_ns,
+					     .end_ns = told->end_ns,
+					     .bytes = told->bytes,
+					     .device = told->device,
+					     .slice = TACHO_NONE,
+					     .address = told->address,
+					     .begin_track = told->begin_track,
+					     .end_track = told->end_track };
+
+		if (told->rank_index != window.rank_index)
+			window = window_of(graph, told->rank_index);
+		add_block(graph, places, &window, &from, told->owner);
 	}
 }
 
@@ -151,10 +196,12 @@ void graph_find_memory(TachoGraph *graph)
 {
 	struct memory_places *places;
 
-	if (graph->timeline->memory->len == 0)
+	if (graph->timeline->memory->len == 0 && !graph->told)
 		return;
 	places = memory_places_new(graph);
 	for (guint32 i = 0; i < graph->timeline->ranks->len; i++)
 		find_memory_of_rank(graph, places, i);
+	if (graph->told)
+		add_told_memory(graph, places);
 	memory_places_free(places);
 }

@@ -68,6 +68,24 @@ const gchar *tacho_edge_kind_name(TachoEdgeKind kind)
 	TABLE(guest_steps, gint64, FALSE)                                                          \
 	TABLE(guest_lags, gint64, FALSE)
 
+struct graph_told *graph_told_new(const TachoTimeline *timeline)
+{
+	struct graph_told *told = g_atomic_rc_box_new0(struct graph_told);
+
+	told->n_slices = g_new0(guint64, timeline->ranks->len + 1u);
+	told->peak_bytes = -1;
+	told->blocks = g_array_new(FALSE, FALSE, sizeof(struct told_block));
+	return told;
+}
+
+static void clear_told(gpointer told_pointer)
+{
+	struct graph_told *told = told_pointer;
+
+	g_free(told->n_slices);
+	g_array_unref(told->blocks);
+}
+
 TachoGraph *graph_new(TachoTimeline *timeline)
 {
 	TachoGraph *graph = g_new0(TachoGraph, 1);
@@ -90,6 +108,8 @@ void tacho_graph_free(TachoGraph *graph)
 	GRAPH_TABLES(FREE_TABLE)
 #undef FREE_TABLE
 	g_ptr_array_unref(graph->notes);
+	if (graph->told)
+		g_atomic_rc_box_release_full(graph->told, clear_told);
 	if (graph->companion)
 		graph->companion->class->free(graph->companion);
 	g_free(graph);
@@ -120,6 +140,8 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 #undef COPY_TABLE
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);
+	if (graph->told)
+		g_atomic_rc_box_acquire(graph->told);
 	if (graph->companion)
 		copy->companion = graph->companion->class->copy(graph->companion);
 	return copy;

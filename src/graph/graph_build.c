@@ -4,6 +4,8 @@
  * in turn what graph_builder.h lists; each of these says what it needs. */
 #include "graph/graph_builder.h"
 
+#include "trace/run_share.h"
+
 guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
 			 guint32 name, gboolean is_main)
 {
@@ -112,10 +114,35 @@ static gboolean build_whole(struct graph_builder *builder, GError **error)
 	return graph_freeze(builder->graph, error);
 }
 
+/* Of several processes, the first makes the whole of the parts, and the others hear whether it could. */
+static gboolean build_together(struct graph_builder *builder, GError **error)
+{
+	TachoPeers *peers = run_share_borrow_peers(builder->timeline);
+	g_autoptr(GError) cause = NULL;
+	guint64 n_built = 0;
+
+	if (!builder_share_parts(builder, error))
+		return FALSE;
+	if (tacho_peers_index(peers) == 0)
+		n_built = build_whole(builder, &cause);
+	run_share_sum(builder->timeline, "graphs", &n_built, 1);
+	if (tacho_peers_failure(peers))
+		return run_share_fail(builder->timeline, "", error);
+	if (cause)
+		g_propagate_error(error, g_steal_pointer(&cause));
+	else if (!n_built)
+		g_set_error_literal(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
+				    "the first process cannot put the graph together");
+	return n_built > 0;
+}
+
 static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 last_step,
 		      GError **error)
 {
-	return build_ranks(builder, first_step, last_step, error) && build_whole(builder, error);
+	if (!build_ranks(builder, first_step, last_step, error))
+		return FALSE;
+	return run_share_borrow_peers(builder->timeline) ? build_together(builder, error)
+							 : build_whole(builder, error);
 }
 
 static void builder_init(struct graph_builder *builder, TachoGraph *graph)
@@ -167,6 +194,7 @@ static void builder_release(struct graph_builder *builder)
 	g_free(builder->wire_ns_per_byte);
 	g_array_unref(builder->events);
 	g_array_unref(builder->syncs);
+	g_clear_pointer(&builder->told_kinds, g_array_unref);
 }
 
 TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64 last_step,

@@ -112,6 +112,9 @@ struct graph_builder {
 	GHashTable *work_of;	      /* slice -> work + 1 */
 	gdouble *wire_ns_per_byte;    /* of each rank, as messages tell; 0: they do not */
 	gint64 latency_ns;	      /* one way, as small messages tell; 0: they do not */
+	/* Of nodes from first_told on, which another process made, what builder_contention_kind() said there (gint64). */
+	GArray *told_kinds;
+	guint32 first_told;
 };
 
 static inline struct build_thread *build_thread_at(const struct graph_builder *builder, guint32 i)
@@ -196,6 +199,9 @@ void builder_take_contention(struct graph_builder *builder);
  * the collective was over, so a member's end may turn out to be sooner than recorded. Needs the
  * pieces, and comes before builder_time_collectives(). */
 void builder_find_waits(struct graph_builder *builder);
+/* Where several processes have the ranks' slices: bring what each made of its ranks so far to the first of them. Needs the
+ * nodes of threads and the gradients. FALSE, with the error set: some process failed. */
+gboolean builder_share_parts(struct graph_builder *builder, GError **error);
 /* Which gradients came when, for the passes whose gradients are reduced. Needs the nodes. */
 void builder_add_gradients(struct graph_builder *builder);
 /* And of which pass each collective carries gradients. */

@@ -222,6 +222,9 @@ gint64 builder_contention_kind(const struct graph_builder *builder, guint32 inde
 	const TachoGraph *graph = builder->graph;
 	const struct graph_node *node = graph_node_at(graph, index);
 
+	if (builder->told_kinds && index >= builder->first_told &&
+	    index - builder->first_told < builder->told_kinds->len)
+		return g_array_index(builder->told_kinds, gint64, index - builder->first_told);
 	if (!is_whole(graph, node, is_device))
 		return 0;
 	return kind_of_node(builder, node, graph_lane_at(graph, node->lane)->rank_index) ?: 1;

@@ -195,6 +195,7 @@ struct graph_block {
 	gint64 bytes;
 	gint64 recorded_bytes; /* before what-ifs; 0: it was not there */
 	guint32 device; /* 0: of the host's memory, else of the device's with the number less 1 */
+	guint32 owner; /* string id of what handed it out, where no slice of this process's tells; else 0 */
 	struct graph_moment begin, end;
 	gboolean is_cast; /* by a what-if: what the operation `slice` reads, in other numbers */
 };
@@ -224,6 +225,22 @@ struct graph_guest {
 	gdouble taken_share, taken_by_bytes, device_taken_share; /* as the graph's */
 };
 
+/* What other processes, which own ranks of the timeline (trace/run_share.h), told of them. */
+struct graph_told {
+	guint64 *n_slices; /* [rank]: of its main process, of all ranks */
+	gint64 peak_bytes; /* the most that one memory of any rank held; -1: none was recorded */
+	GArray *blocks;	   /* struct told_block, by rank */
+};
+
+/* Memory that a rank held at some time in the graph's steps. */
+struct told_block {
+	gint64 begin_ns, end_ns, bytes;
+	guint64 address;
+	guint32 rank_index, device, owner; /* owner: as of a graph_block */
+	guint32 begin_track, end_track;	   /* end: TACHO_NONE where it was not given back */
+	guint32 unused;			   /* so that nothing lies between rows */
+};
+
 struct _TachoGraph {
 	TachoTimeline *timeline; /* of it, only the strings are added to */
 	gint64 origin_ns;
@@ -250,6 +267,7 @@ struct _TachoGraph {
 	GArray *guest_lags;		   /* gint64, ns */
 	GPtrArray *notes;		   /* gchar */
 	struct graph_companion *companion; /* or NULL */
+	struct graph_told *told;	   /* counted; NULL: all ranks were read by this process */
 	gdouble taken_share; /* of what a rank computes while bytes of it move (graph_taken_share()) ... */
 	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move, or lone parts last */
@@ -361,6 +379,11 @@ gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 /* What PyTorch's autograd does in a backward pass, by its flag or its name; not what it calls. */
 gboolean graph_slice_is_autograd(const TachoTimeline *timeline, guint32 slice);
 
+/* How many slices the main process of a rank of the timeline has. */
+guint64 graph_slices_of_rank(const TachoGraph *graph, guint32 rank_index);
+
+/* An empty table of what others tell, for graph_new()'s graph. */
+struct graph_told *graph_told_new(const TachoTimeline *timeline);
 /* An empty graph over `timeline`, which must outlive it. The caller's, to end with tacho_graph_free(). */
 TachoGraph *graph_new(TachoTimeline *timeline);
 /* A copy to edit, unfrozen; the caller's, too. */

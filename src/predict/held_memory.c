@@ -118,11 +118,14 @@ static guint find_peak(const GArray *changes, guint from, guint to)
 
 /* --- owners ----------------------------------------------------------------------------------- */
 
-/* The innermost operation around the slice, or it. */
-static const gchar *owner_name(const TachoGraph *graph, guint32 slice)
+/* The innermost operation around the block's slice, or that. */
+static const gchar *owner_name(const TachoGraph *graph, const struct graph_block *block)
 {
 	const TachoSlices *slices = &graph->timeline->slices;
+	guint32 slice = block->slice;
 
+	if (block->owner)
+		return tacho_timeline_string(graph->timeline, block->owner);
 	if (slice == TACHO_NONE)
 		return "outside of all";
 	for (guint32 op = slice; op != TACHO_NONE; op = slices->parent[op])
@@ -155,7 +158,7 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 		const struct held_change *change = &g_array_index(changes, struct held_change, i);
 		const struct graph_block *block =
 			&g_array_index(graph->blocks, struct graph_block, change->block);
-		struct owner new_owner = { .name = owner_name(graph, block->slice) }, *owner;
+		struct owner new_owner = { .name = owner_name(graph, block) }, *owner;
 		gint sign = change->bytes > 0 ? 1 : -1;
 		guint index = GPOINTER_TO_UINT(g_hash_table_lookup(index_of, new_owner.name));
 

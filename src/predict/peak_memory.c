@@ -5,10 +5,13 @@
 #include "analyze/memory_blocks.h"
 #include "predict/prediction.h"
 
-gint64 peak_memory_bytes(const TachoTimeline *timeline)
+gint64 peak_memory_bytes(const TachoGraph *graph)
 {
+	const TachoTimeline *timeline = graph->timeline;
 	gint64 peak_bytes = -1;
 
+	if (graph->told)
+		return graph->told->peak_bytes;
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		peak_bytes = MAX(peak_bytes,
 				 memory_peak_of_process(

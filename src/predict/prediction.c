@@ -383,7 +383,7 @@ gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GEr
 
 	prediction->is_changed = changes->len > 0;
 	prediction->model_error = model_error_of(changes, &prediction->is_error_measured);
-	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
+	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph);
 	graph_find_memory(prediction->graph);
 	note_partial_ranks(prediction->graph);
 	baseline = play_baseline(prediction, error);

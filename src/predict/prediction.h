@@ -52,6 +52,6 @@ gboolean replay_take_out_recording(TachoGraph *graph, const TachoReplay *recorde
 
 /* The largest sum of one memory handed out and not yet given back in a rank's main process, or -1 where
  * nothing was recorded. */
-gint64 peak_memory_bytes(const TachoTimeline *timeline);
+gint64 peak_memory_bytes(const TachoGraph *graph);
 
 #endif

@@ -45,16 +45,12 @@
 #define LEAST_VARIANCE 1e-12
 
 /* What recording a slice of the rank's main process costs. */
-static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
+static gdouble slice_cost_ns(const TachoGraph *graph, guint32 rank_index)
 {
-	guint32 main = tacho_timeline_rank(timeline, rank_index)->main_process;
-	guint64 n_slices = 0;
+	guint32 main = tacho_timeline_rank(graph->timeline, rank_index)->main_process;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++)
-		if (tacho_timeline_track(timeline, i)->process == main)
-			n_slices += tacho_timeline_track(timeline, i)->n_slices;
-	return (gdouble)tacho_timeline_process(timeline, main)->cost_ns /
-	       (gdouble)MAX(n_slices, 1u);
+	return (gdouble)tacho_timeline_process(graph->timeline, main)->cost_ns /
+	       (gdouble)MAX(graph_slices_of_rank(graph, rank_index), 1u);
 }
 
 static gboolean is_work(const struct graph_node *node)
@@ -82,7 +78,7 @@ static gboolean take_out_all(TachoGraph *graph, gdouble scale, gdouble *ret_shar
 	gdouble taken_ns = 0, all_ns = 0;
 
 	for (guint32 rank = 0; rank < n_ranks; rank++)
-		piece_ns[rank] = scale * slice_cost_ns(graph->timeline, rank) / 2;
+		piece_ns[rank] = scale * slice_cost_ns(graph, rank) / 2;
 	FOR_EACH(struct graph_node, node, graph->nodes) {
 		if (!is_work(node))
 			continue;

@@ -874,8 +874,11 @@ static void test_peak_memory(void)
 				   "free 5 address=99 bytes=1000\n");
 	g_autoptr(TachoTimeline) silent = blank_timeline(1);
 
-	g_assert_cmpint(peak_memory_bytes(timeline), ==, 150);
-	g_assert_cmpint(peak_memory_bytes(silent), ==, -1);
+	g_autoptr(TachoGraph) graph = graph_new(timeline);
+	g_autoptr(TachoGraph) silent_graph = graph_new(silent);
+
+	g_assert_cmpint(peak_memory_bytes(graph), ==, 150);
+	g_assert_cmpint(peak_memory_bytes(silent_graph), ==, -1);
 }
 
 int main(int argc, char **argv)
