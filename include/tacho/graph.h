@@ -74,7 +74,10 @@ typedef struct _TachoGraph TachoGraph;
  * timeline: of these, the longest run that every rank completed. Control steps are no hole in it, and
  * take no time. Where there are no steps at all, but work of devices, all that was recorded is one. The
  * timeline must outlive the graph; of it, only the strings are added to. The caller's.
- * TACHO_GRAPH_ERROR_NO_STEPS, TACHO_GRAPH_ERROR_CYCLE or TACHO_GRAPH_ERROR_SIZE otherwise. */
+ * TACHO_GRAPH_ERROR_NO_STEPS, TACHO_GRAPH_ERROR_CYCLE or TACHO_GRAPH_ERROR_SIZE otherwise.
+ *
+ * Several processes that have read the timeline together (tacho/peers.h) all call this. The first has the graph of all ranks,
+ * in which the others' work has names and times, but no slices; what the others have is good for its steps alone. */
 TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 			      GError **error);
 void tacho_graph_free(TachoGraph *graph);

@@ -140,7 +140,11 @@ typedef struct {
  * Step times are then medians over the recordings of theirs; steps_interval_ms and median_interval_ms are over the steps and
  * samples of all of them; all else is of the recording whose predicted step is nearest to the median, of two the
  * shorter. Recordings of other ranks, or of other work than the first: TACHO_GRAPH_ERROR_OTHER_JOB, or a
- * note where they differ little. With several recordings, the message of an error names the one that caused it. */
+ * note where they differ little. With several recordings, the message of an error names the one that caused it.
+ *
+ * One recording, not several, may have been read by several processes together (tacho/peers.h): they then all call this, and
+ * the first has the prediction; the others have NULL, and no error where they have done their part. What-ifs that ask what
+ * operations did: TACHO_GRAPH_ERROR_WHAT_IF. */
 TachoPrediction *tacho_predict_together(const TachoRecording *recordings, guint n_recordings,
 					const TachoPredictOptions *options, GError **error);
 

@@ -16,7 +16,8 @@
 #define MAX_FILE_BYTES (1024 * 1024)
 
 static const struct change_rule rules[] = {
-#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced)      \
+#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced,      \
+	       is_shared)                                                                          \
 	{ prefix,                                                                                  \
 	  form,                                                                                    \
 	  parse,                                                                                   \
@@ -25,7 +26,8 @@ static const struct change_rule rules[] = {
 	  CHANGE_NEEDS_##needs,                                                                    \
 	  ACCURACY_##accuracy,                                                                     \
 	  is_of_slices,                                                                            \
-	  is_replaced },
+	  is_replaced,                                                                             \
+	  is_shared },
 #include "edit/changes.def"
 #undef CHANGE
 };
@@ -162,6 +164,23 @@ gboolean changes_check(const GArray *changes, GError **error)
 		packing = change;
 	}
 	return TRUE;
+}
+
+gboolean change_check_shared(const struct change *change, GError **error)
+{
+	g_autoptr(GString) there = g_string_new(NULL);
+
+	if (change->rule->is_shared)
+		return TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(rules); i++)
+		if (rules[i].is_shared)
+			g_string_append_printf(there, "%s%s", there->len ? ", " : "",
+					       rules[i].form);
+	return change_refuse(error, change,
+			     "it asks what operations did, which each of several processes knows "
+			     "of its own ranks alone; they can make %s. For the rest, run it as "
+			     "one process, without the launcher",
+			     there->str);
 }
 
 gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error)

@@ -122,6 +122,10 @@ gboolean changes_check(const GArray *changes, GError **error);
 /* The change at `index` says nothing, because one later in the list takes its place (the later topology, say). */
 gboolean changes_is_replaced(const GArray *changes, guint index);
 
+/* Whether it can be made where other processes have the slices of some ranks (struct graph_told). TACHO_GRAPH_ERROR_WHAT_IF: it
+ * cannot; the message says which can. */
+gboolean change_check_shared(const struct change *change, GError **error);
+
 enum change_needs change_needs(const struct change *change);
 enum change_phase change_phase(const struct change *change);
 enum change_accuracy change_accuracy(const struct change *change);

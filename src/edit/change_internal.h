@@ -18,9 +18,11 @@ struct change_rule {
 	enum change_accuracy accuracy;
 	gboolean is_of_slices; /* it finds work by its slices, which added passes lack */
 	gboolean is_replaced;  /* by one later in a list */
+	gboolean is_shared;    /* it can do without the slices of some ranks */
 };
 
-#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced)      \
+#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced,      \
+	       is_shared)                                                                          \
 	ChangeParse parse;                                                                         \
 	ChangeApply apply;
 #include "edit/changes.def"

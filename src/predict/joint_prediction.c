@@ -5,6 +5,7 @@
  * of theirs, with how far they lie apart.
  * (1) Recordings are built, and then played, on all cores, each by one thread, which touches nothing of
  *     the others: the result does not depend on how many threads there are.
+ *     One recording that several processes have read (trace/run_share.h) is built by all of them, and played by the first.
  * (2) What cannot be a median, such as a critical path, is of the recording whose predicted step is
  *     nearest to the median; of two that are equally near, the shorter one. The others' are freed. */
 #include "analyze/table_columns.h"
@@ -20,6 +21,7 @@
 #include "predict/job_outline.h"
 #include "predict/known_links.h"
 #include "predict/prediction_interval.h"
+#include "trace/run_share.h"
 
 /* Two predictions that are as far from the median, but for rounding; a share of it.
  * Source: derived from doubles, whose relative error is 1.1e-16 an operation. If wrong, which of two equally near recordings
@@ -40,9 +42,9 @@ struct joint {
 static void joint_init(struct joint *joint, const TachoRecording *recordings, guint n_recordings,
 		       const TachoPredictOptions *options)
 {
-	joint->recordings = recordings;
-	joint->n_recordings = n_recordings;
-	joint->options = options;
+	*joint = (struct joint){ .recordings = recordings,
+				 .n_recordings = n_recordings,
+				 .options = options };
 	joint->predictions = g_new0(TachoPrediction *, n_recordings);
 	joint->outlines = g_new0(struct job_outline, n_recordings);
 	joint->errors = g_new0(GError *, n_recordings);
@@ -136,11 +138,32 @@ static gboolean check_jobs(struct joint *joint, GError **error)
 	return TRUE;
 }
 
+/* The processes that have read the recording together; NULL: this one alone has. */
+static TachoPeers *peers_of(const struct joint *joint)
+{
+	return run_share_borrow_peers(joint->recordings[0].timeline);
+}
+
+/* What others have told is in the first process's graph, which it plays alone. */
+static gboolean is_played_elsewhere(const struct joint *joint)
+{
+	return peers_of(joint) && tacho_peers_index(peers_of(joint)) > 0;
+}
+
+static gboolean build_all(struct joint *joint, GError **error)
+{
+	const TachoPredictOptions *options = joint->options;
+
+	if (peers_of(joint) && !changes_check_shared(options->what_ifs, options->n_what_ifs, error))
+		return FALSE;
+	joint->changes = changes_read(options->what_ifs, options->n_what_ifs, error);
+	return joint->changes && for_each(joint, build_one, TRUE, error) &&
+	       check_jobs(joint, error);
+}
+
 static gboolean play_all(struct joint *joint, GError **error)
 {
-	joint->changes = changes_read(joint->options->what_ifs, joint->options->n_what_ifs, error);
-	return joint->changes && for_each(joint, build_one, TRUE, error) &&
-	       check_jobs(joint, error) && for_each(joint, play_one, TRUE, error) &&
+	return for_each(joint, play_one, TRUE, error) &&
 	       (joint->options->n_samples == 0 || for_each(joint, sample_one, FALSE, error));
 }
 
@@ -340,7 +363,7 @@ TachoPrediction *tacho_predict_together(const TachoRecording *recordings, guint 
 	struct joint joint;
 
 	joint_init(&joint, recordings, n_recordings, options);
-	if (play_all(&joint, error)) {
+	if (build_all(&joint, error) && !is_played_elsewhere(&joint) && play_all(&joint, error)) {
 		if (n_recordings > 1)
 			prediction = join(&joint);
 		else

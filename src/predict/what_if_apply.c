@@ -129,6 +129,20 @@ GArray *changes_read(const gchar *const *what_ifs, guint n_what_ifs, GError **er
 	return g_steal_pointer(&changes);
 }
 
+gboolean changes_check_shared(const gchar *const *what_ifs, guint n_what_ifs, GError **error)
+{
+	gboolean is_shared = TRUE;
+
+	for (guint i = 0; is_shared && i < n_what_ifs; i++) {
+		struct change change;
+
+		is_shared = change_parse(&change, what_ifs[i], error) &&
+			    change_check_shared(&change, error);
+		change_release(&change);
+	}
+	return is_shared;
+}
+
 gboolean changes_need(const GArray *changes, enum change_needs needs)
 {
 	for (guint i = 0; i < changes->len; i++)
