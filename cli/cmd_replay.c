@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "cost_file.h"
 #include "new_file.h"
+#include "peer_processes.h"
 #include "recording_list.h"
 
 #define MAX_PATH_ROWS	     12
@@ -328,6 +329,20 @@ static TachoPrediction *predict(const struct options *options, const RecordingLi
 				      &how, error);
 }
 
+/* Where there are several processes: whether they can do what was asked for. */
+static gboolean check_shared(const struct options *options, const RecordingList *list)
+{
+	const gchar *what = list->paths->len > 1   ? "replay several recordings"
+			    : options->export_path ? "export a replay"
+						   : NULL;
+
+	if (!what || !peer_processes_borrow())
+		return TRUE;
+	cli_fail("replay",
+		 "several processes cannot %s; run it as one process, without the launcher", what);
+	return FALSE;
+}
+
 static int replay(const struct options *options, const TachoExportTarget *target, int argc,
 		  char **argv)
 {
@@ -340,7 +355,7 @@ static int replay(const struct options *options, const TachoExportTarget *target
 	if (!what_ifs)
 		return cli_fail_error("replay", error);
 	if (!recording_list_init(&list, "replay", argc, argv, options->also) ||
-	    !recording_list_open(&list, "replay"))
+	    !check_shared(options, &list) || !recording_list_open(&list, "replay"))
 		return CLI_BAD;
 	if (options->cost) {
 		costs = tacho_cost_model_open(options->cost, &error);
@@ -348,8 +363,12 @@ static int replay(const struct options *options, const TachoExportTarget *target
 			return cli_fail_error("replay", error);
 	}
 	prediction = predict(options, &list, what_ifs, costs, &error);
-	if (!prediction)
+	if (error)
 		return cli_fail_error("replay", error);
+	if (!prediction) { /* the first of several processes plays, and prints: that may need the memory */
+		recording_list_release(&list);
+		return peer_processes_agree() ? CLI_DONE : CLI_BAD;
+	}
 	if (options->is_unfolded && !tacho_prediction_unfold(prediction, &error))
 		return cli_fail_error("replay", error);
 	if (options->with_sensitivity) {
@@ -359,6 +378,8 @@ static int replay(const struct options *options, const TachoExportTarget *target
 	}
 	if (target && !export_replay(prediction, target, options, &error))
 		return cli_fail_error("replay", error);
+	if (!peer_processes_agree())
+		return CLI_BAD;
 	if (options->with_json)
 		tacho_prediction_print_json(prediction, stdout);
 	else
@@ -452,6 +473,8 @@ int cmd_replay(int argc, char **argv)
 	};
 	int status = CLI_BAD;
 
+	if (!peer_processes_begin("replay", argc, argv))
+		return CLI_BAD;
 	if (cli_parse("replay", usage, description, entries, &argc, &argv))
 		status = cli_finish("replay", replay_with(&options, argc, argv));
 	g_strfreev(options.also);
@@ -461,5 +484,5 @@ int cmd_replay(int argc, char **argv)
 	g_free(options.cost);
 	g_free(options.durations);
 	g_free(options.export_path);
-	return status;
+	return peer_processes_end("replay", status);
 }
