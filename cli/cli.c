@@ -114,7 +114,7 @@ int cli_fail_error(const gchar *command, GError *error)
 	return CLI_BAD;
 }
 
-TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
+static TachoTimeline *open_runs(const gchar *command, int argc, char **argv, TachoPeers *peers)
 {
 	g_autoptr(TachoTimeline) timeline = NULL;
 	GError *error = NULL;
@@ -123,9 +123,8 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 		cli_fail(command, "name the run to read (see 'tacho %s --help')", command);
 		return NULL;
 	}
-	timeline = tacho_run_open_share((const gchar *const *)argv + 1, (guint)argc - 1,
-					peer_processes_borrow(), cli_progress, (gpointer) "reading",
-					&error);
+	timeline = tacho_run_open_share((const gchar *const *)argv + 1, (guint)argc - 1, peers,
+					cli_progress, (gpointer) "reading", &error);
 	cli_progress(1, (gpointer) "reading");
 	if (!timeline) {
 		cli_fail_error(command, error);
@@ -133,6 +132,16 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 	}
 	tacho_correlate(timeline);
 	return g_steal_pointer(&timeline);
+}
+
+TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
+{
+	return open_runs(command, argc, argv, peer_processes_borrow());
+}
+
+TachoTimeline *cli_open_runs_alone(const gchar *command, int argc, char **argv)
+{
+	return open_runs(command, argc, argv, NULL);
 }
 
 /* Open MPI gives its processes terminals of its own, whatever the launcher writes to. */

@@ -30,6 +30,8 @@ int cli_fail_error(const gchar *command, GError *error);
 
 /* Open and correlate the runs named in argv[1..]; prints why not and returns NULL. */
 TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv);
+/* The same by this process alone, of several (peer_processes.h). */
+TachoTimeline *cli_open_runs_alone(const gchar *command, int argc, char **argv);
 
 /* Whether `stream` is a terminal that takes colours (NO_COLOR is honoured). */
 gboolean cli_has_colour(FILE *stream);

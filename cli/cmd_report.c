@@ -482,6 +482,28 @@ static int print_report(struct report *report, TachoTimeline *timeline)
 	return cli_finish("report", CLI_DONE);
 }
 
+/* Of several processes: advice and the plan stand on the slices of all ranks, for which one process has room where a summary
+ * has them. */
+static gboolean needs_whole(const struct report *report, const TachoTimeline *timeline)
+{
+	return peer_processes_borrow() && is_summary(report) && tacho_has_findings(timeline);
+}
+
+static int report_runs(struct report *report, int argc, char **argv)
+{
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("report", argc, argv);
+
+	if (!timeline)
+		return CLI_BAD;
+	if (needs_whole(report, timeline)) {
+		if (tacho_peers_index(peer_processes_borrow()) > 0) /* the first does it */
+			return peer_processes_agree() ? CLI_DONE : CLI_BAD;
+		g_clear_pointer(&timeline, tacho_timeline_free);
+		timeline = cli_open_runs_alone("report", argc, argv);
+	}
+	return timeline ? print_report(report, timeline) : CLI_BAD;
+}
+
 /* Report the timeline, or the runs that argv names where it is NULL. */
 static int report_with(const struct options *options, TachoTimeline *timeline, int argc,
 		       char **argv)
@@ -489,19 +511,15 @@ static int report_with(const struct options *options, TachoTimeline *timeline, i
 	struct report report = { .options = options,
 				 .filter = TACHO_FILTER_INIT,
 				 .is_at_prompt = timeline != NULL };
-	g_autoptr(TachoTimeline) opened = NULL;
 	g_autofree gchar *run = name_runs(argc, argv);
 	int status = CLI_BAD;
 
 	report.filter.run = *run ? run : NULL; /* at the prompt nobody names it */
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
 	if (choose_views(&report) && check_parts(&report) && check_shared(&report) &&
-	    parse_profile(&report) && parse_filter(&report) && parse_output(&report)) {
-		if (!timeline)
-			timeline = opened = cli_open_runs("report", argc, argv);
-		if (timeline)
-			status = print_report(&report, timeline);
-	}
+	    parse_profile(&report) && parse_filter(&report) && parse_output(&report))
+		status = timeline ? print_report(&report, timeline)
+				  : report_runs(&report, argc, argv);
 	report_output_release(&report.output);
 	g_ptr_array_unref(report.tables);
 	g_clear_pointer(&report.filter.name, g_regex_unref);

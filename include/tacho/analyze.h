@@ -121,9 +121,11 @@ guint8 *tacho_view_slices(const gchar *view, const TachoTimeline *timeline,
 			  const TachoFilter *filter);
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
+/* Whether the run is small enough for a summary to have advice and a plan. All processes that have read it together
+ * (tacho/peers.h) ask. */
+gboolean tacho_has_findings(const TachoTimeline *timeline);
 /* The three advices of the advise view that save most, for the end of a report; NULL: the run is too large to find
- * them in a moment, or several processes have read it (tacho/peers.h), which then have failed: they make a summary only of runs
- * that are too large. The caller's. */
+ * them in a moment, or several processes have read it together, each its share. The caller's. */
 TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter *filter);
 
 #define TACHO_VIEW_DECLARE(name, parts, description)                                               \

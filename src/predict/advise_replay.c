@@ -58,16 +58,11 @@ TachoTable *tacho_view_advise(const TachoTimeline *timeline, const TachoFilter *
 			    &replayer);
 }
 
-/* Advice stands on the graph of all ranks, of which each process has its share. */
-static void refuse_share(const TachoTimeline *timeline, guint64 n_slices)
+gboolean tacho_has_findings(const TachoTimeline *timeline)
 {
-	g_autofree gchar *message = g_strdup_printf(
-		"several processes can make a summary only of a run with more than %d slices, "
-		"where a summary has no advice; this run has %" G_GUINT64_FORMAT
-		". Name views with --view, or run it as one process, without the launcher",
-		MOST_SLICES_OF_FINDINGS, n_slices);
+	guint64 kinds[TACHO_N_SLICE_KINDS];
 
-	tacho_peers_fail(timeline->share->peers, message);
+	return run_share_count_kinds(timeline, kinds) <= MOST_SLICES_OF_FINDINGS;
 }
 
 TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter *filter)
@@ -76,12 +71,9 @@ TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter
 	guint64 kinds[TACHO_N_SLICE_KINDS], n_slices = run_share_count_kinds(timeline, kinds);
 	gboolean is_small = n_slices <= MOST_SLICES_REPLAYED;
 
-	if (n_slices > MOST_SLICES_OF_FINDINGS)
+	/* advice stands on the slices of all ranks */
+	if (n_slices > MOST_SLICES_OF_FINDINGS || run_share_borrow_peers(timeline))
 		return NULL;
-	if (timeline->share) {
-		refuse_share(timeline, n_slices);
-		return NULL;
-	}
 	return advise_table(timeline, filter, N_FINDINGS,
 			    is_small && can_replay(timeline, filter) ? replay_gain : NULL,
 			    &replayer);

@@ -54,7 +54,9 @@ for flavour in openmpi mpich; do
 	same 4 query --format csv --limit 20 job.tacho "SELECT * FROM step; SELECT rank, max(dur) FROM slice GROUP BY rank"
 	refused "'OVER'" 3 "$TACHO" query job.tacho "SELECT rank, sum(count(*)) OVER () FROM slice GROUP BY rank"
 	refused "sum(dur / 2.5e3) exactly" 4 "$TACHO" query job.tacho "SELECT sum(dur / 2.5e3) FROM slice"
-	refused "more than 1000000 slices" 2 "$TACHO" report job.tacho
+	same 2 report job.tacho
+	same 4 report --json --rank 3 --steps 1:2 job.tacho
+	refused "no rank 70" 3 "$TACHO" report --rank 70 job.tacho
 	refused "cannot make critical" 2 "$TACHO" report --view op --view critical job.tacho
 	refused "no-run" 3 "$TACHO" report --view op no-run
 	refused "no rank 70" 2 "$TACHO" diff --rank 70 job.tacho other.tacho
