@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/engine.h"
 #include "common/watch.h"
 
 #define MAX_WATCHES 32
@@ -151,7 +152,8 @@ void loader_watch_check_from(const void *caller)
 {
 	struct check asked = { .caller = caller };
 
-	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE) || !tacho_is_alive())
+	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE) || !tacho_is_alive() ||
+	    engine_starts_threads)
 		return;
 	dl_iterate_phdr(read_changes, &asked.changes);
 	if (asked.changes == __atomic_load_n(&changes_seen, __ATOMIC_ACQUIRE) ||

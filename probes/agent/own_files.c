@@ -24,8 +24,9 @@ static TACHO_THREAD_LOCAL bool has_own_files;
 
 bool tacho_own_files(void)
 {
-	/* Nothing is copied: who waits until all have closed a pipe does not wait for this thread. */
-	if (!has_own_files)
+	/* Nothing is copied: who waits until all have closed a pipe does not wait for this thread. Where LTTng is the engine, the
+	 * process's first record may be of this thread, and LTTng's descriptors must be the job's, whose main thread closes them. */
+	if (!has_own_files && !tacho_has_engine)
 		has_own_files = syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0;
 	return has_own_files;
 }

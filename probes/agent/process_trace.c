@@ -12,13 +12,16 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/engine.h"
 #include "agent/identity.h"
 #include "agent/losses.h"
 #include "agent/settings.h"
 #include "common/probe.h"
 #include "trace/text_hash.h"
 
-#define PAGE_BYTES 4096
+#define PAGE_BYTES	 4096
+#define CLASSES_IN_BLOCK 1024
+#define MAX_CLASS_BLOCKS 1024
 
 struct trace_class {
 	const char *name;
@@ -39,9 +42,9 @@ static uint8_t uuid[16];
 static uint64_t metadata_bytes;
 static time_t retry_after_s; /* the disk was full: do not try again before */
 
-/* Classes by id - 1, and an open-addressed table of ids over them. */
-static struct trace_class *classes;
-static uint32_t n_classes, classes_allocated;
+/* Classes by id - 1, in blocks that stay where they are, and an open-addressed table of ids over them. */
+static struct trace_class *class_blocks[MAX_CLASS_BLOCKS];
+static uint32_t n_classes; /* atomic: written last */
 static uint32_t *table;
 static uint32_t table_size;
 
@@ -52,7 +55,7 @@ bool process_trace_configure(const struct agent_settings *settings)
 	strcpy(config.run_dir, settings->run_dir);
 	config.test_host = settings->test_host;
 	config.whole_ranks = settings->ranks;
-	return declared_clock_configure(settings);
+	return engine_configure(settings) && declared_clock_configure(settings);
 }
 
 bool process_trace_is_open(void)
@@ -68,6 +71,20 @@ const char *process_trace_path(void)
 const uint8_t *process_trace_uuid(void)
 {
 	return uuid;
+}
+
+static struct trace_class *class_at(uint32_t id)
+{
+	return &class_blocks[(id - 1) / CLASSES_IN_BLOCK][(id - 1) % CLASSES_IN_BLOCK];
+}
+
+bool process_trace_class(uint32_t class_id, enum trace_kind *ret_kind, const char **ret_name)
+{
+	if (!class_id || class_id > __atomic_load_n(&n_classes, __ATOMIC_ACQUIRE))
+		return false;
+	*ret_kind = class_at(class_id)->kind;
+	*ret_name = class_at(class_id)->name;
+	return true;
 }
 
 /* --- the text of the metadata ------------------------------------------------------------- */
@@ -349,8 +366,8 @@ static bool write_metadata(const char *folder)
 	int fd;
 
 	append_preamble(&text);
-	for (uint32_t i = 0; i < n_classes; i++)
-		append_class(&text, i + 1, &classes[i]);
+	for (uint32_t id = 1; id <= n_classes; id++)
+		append_class(&text, id, class_at(id));
 	snprintf(file, sizeof(file), "%s/%s", folder, TRACE_METADATA_FILE);
 	fd = text.has_failed
 		     ? -1
@@ -444,20 +461,51 @@ static bool make_folder(void)
 	return false;
 }
 
+/* What a folder's metadata would say is told to the engine. */
+static const char *open_engine(void)
+{
+	struct text text = { 0 };
+	const char *failure;
+
+	strcpy(path, "LTTng");
+	append_preamble(&text);
+	if (!text.has_failed)
+		text_append(&text, "", 1); /* the NUL */
+	failure = text.has_failed ? strerror(ENOMEM) : engine_open(uuid, text.bytes);
+	free(text.bytes);
+	for (uint32_t id = 1; !failure && id <= n_classes; id++)
+		engine_declare(id, kind_names[class_at(id)->kind], class_at(id)->name);
+	return failure;
+}
+
+/* NULL: it is there; else why not. */
+static const char *begin_trace(void)
+{
+	if (getrandom(uuid, sizeof(uuid), 0) != sizeof(uuid))
+		return strerror(errno);
+	if (tacho_has_engine)
+		return open_engine();
+	return make_folder() ? NULL : strerror(errno);
+}
+
 bool process_trace_open(void)
 {
+	const char *failure;
 	int cause = errno;
 
 	if (process_trace_is_open())
 		return true;
+	if (tacho_has_engine)
+		engine_load();
 	pthread_mutex_lock(&lock);
 	if (state == NOT_TRIED) {
-		if (getrandom(uuid, sizeof(uuid), 0) == sizeof(uuid) && make_folder()) {
+		failure = begin_trace();
+		if (!failure) {
 			__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
 		} else {
-			losses_note(0, strerror(errno));
+			losses_note(0, failure);
 			tacho_say("cannot record process %d in %s: %s", (int)getpid(),
-				  config.run_dir, strerror(errno));
+				  config.run_dir, failure);
 			state = FAILED;
 		}
 	}
@@ -499,7 +547,7 @@ static uint32_t *find_place(uint64_t hash, enum trace_kind kind, const char *nam
 {
 	for (uint32_t i = (uint32_t)hash;; i++) {
 		uint32_t *place = &table[i & (table_size - 1)];
-		const struct trace_class *class = *place ? &classes[*place - 1] : NULL;
+		const struct trace_class *class = *place ? class_at(*place) : NULL;
 
 		if (!class || (class->hash == hash && class->kind == kind &&
 			       class->length == length && memcmp(class->name, name, length) == 0))
@@ -509,23 +557,40 @@ static uint32_t *find_place(uint64_t hash, enum trace_kind kind, const char *nam
 
 static bool grow_table(void)
 {
-	uint32_t size = table_size ? table_size * 2 : 1024;
-	struct trace_class *more = realloc(classes, size / 2 * sizeof(*classes));
+	uint32_t size = table_size ? table_size * 2 : 2 * CLASSES_IN_BLOCK;
 	uint32_t *bigger = calloc(size, sizeof(*bigger));
 
-	if (more)
-		classes = more;
-	if (!more || !bigger) {
-		free(bigger);
+	if (!bigger)
 		return false;
-	}
-	classes_allocated = size / 2;
 	free(table);
 	table = bigger;
 	table_size = size;
-	for (uint32_t i = 0; i < n_classes; i++)
-		*find_place(classes[i].hash, classes[i].kind, classes[i].name, classes[i].length) =
-			i + 1;
+	for (uint32_t id = 1; id <= n_classes; id++) {
+		const struct trace_class *class = class_at(id);
+
+		*find_place(class->hash, class->kind, class->name, class->length) = id;
+	}
+	return true;
+}
+
+/* Room for the next class; half of the table's places stay free. */
+static bool make_class_room(void)
+{
+	struct trace_class **block = &class_blocks[n_classes / CLASSES_IN_BLOCK];
+
+	if (n_classes >= CLASSES_IN_BLOCK * MAX_CLASS_BLOCKS - 1) /* an id has 20 bits */
+		return false;
+	if (!*block)
+		*block = calloc(CLASSES_IN_BLOCK, sizeof(**block));
+	return *block && (n_classes < table_size / 2 || grow_table());
+}
+
+/* Before its first record. */
+static bool tell_class(uint32_t id, const struct trace_class *class)
+{
+	if (!tacho_has_engine)
+		return append_to_metadata(id, class);
+	engine_declare(id, kind_names[class->kind], class->name);
 	return true;
 }
 
@@ -534,7 +599,7 @@ static uint32_t declare_class(const struct trace_class *wanted)
 	struct trace_class class = *wanted;
 	char *name;
 
-	if (n_classes >= classes_allocated && !grow_table())
+	if (!make_class_room())
 		return 0;
 	name = malloc(class.length + 1);
 	if (!name)
@@ -542,11 +607,12 @@ static uint32_t declare_class(const struct trace_class *wanted)
 	memcpy(name, wanted->name, class.length);
 	name[class.length] = '\0';
 	class.name = name;
-	if (process_trace_is_open() && !append_to_metadata(n_classes + 1, &class)) {
+	if (process_trace_is_open() && !tell_class(n_classes + 1, &class)) {
 		free(name);
 		return 0;
 	}
-	classes[n_classes++] = class;
+	*class_at(n_classes + 1) = class;
+	__atomic_store_n(&n_classes, n_classes + 1, __ATOMIC_RELEASE);
 	*find_place(class.hash, class.kind, name, class.length) = n_classes;
 	return n_classes;
 }

@@ -3,6 +3,7 @@
  * (1) Nothing is made on disk before the first record asks for it.
  * (2) The folder appears by a rename, its metadata whole; after that it only grows, a class a write(2),
  *     and no class crosses a page of the file: a kill cannot cut one in two.
+ *     Where another engine takes the records (engine.h), there is no folder: it is told the same.
  * (3) Class ids outlive a fork and a stop: a child declares all it inherited when it opens its own trace. */
 #ifndef TACHO_AGENT_PROCESS_TRACE_H
 #define TACHO_AGENT_PROCESS_TRACE_H
@@ -10,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "trace/trace_layout.h"
 
 struct agent_settings;
 
@@ -24,6 +27,10 @@ bool process_trace_is_open(void);
 /* Where the trace is; good until process_trace_after_fork(). */
 const char *process_trace_path(void);
 const uint8_t *process_trace_uuid(void);
+
+/* Kind and name of a class, for who has its id from tacho_class(): good for as long as the process. Takes no lock. False: there is
+ * none. */
+bool process_trace_class(uint32_t class_id, enum trace_kind *ret_kind, const char **ret_name);
 
 /* The recording was stopped: the next record, of another recording, makes another folder. */
 void process_trace_leave(void);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/engine.h"
 #include "agent/file_fault.h"
 #include "agent/losses.h"
 #include "agent/process_trace.h"
@@ -50,6 +51,7 @@ struct tacho_stream {
 	struct stream_file *spare;   /* atomic: made by the helper, taken by the thread */
 	struct tacho_writer *writer; /* of the thread; NULL once it has ended */
 	uint64_t discarded;
+	uint64_t told_discarded; /* the helper's: to the engine */
 	size_t granted;		 /* atomic: bytes of `current` the thread may write */
 	size_t kept_bytes;	 /* content when the thread ended */
 	uint64_t stopped_run_ns; /* of its thread, when the recording was stopped */
@@ -71,7 +73,7 @@ bool tacho_clock_is_tsc;
 static struct tacho_process idle_process;
 struct tacho_process *volatile tacho_process = &idle_process;
 
-static size_t largest_file_bytes, chunk_bytes, start_bytes;
+static size_t first_file_bytes, largest_file_bytes, chunk_bytes, start_bytes;
 static struct tacho_stream *streams; /* atomic head */
 static uint64_t homeless_drops;	     /* atomic: of threads that have no stream */
 static uint32_t n_streams;
@@ -236,7 +238,7 @@ static bool open_stream(struct tacho_writer *writer)
 	stream->tid = (uint32_t)syscall(SYS_gettid);
 	stream->current = stream_file_new(
 		stream->number, 0, stream->tid,
-		start_bytes > FIRST_FILE_BYTES ? start_bytes : FIRST_FILE_BYTES, start_bytes);
+		start_bytes > first_file_bytes ? start_bytes : first_file_bytes, start_bytes);
 	if (!stream->current) {
 		note_homeless(errno);
 		say_lost(errno);
@@ -273,6 +275,8 @@ static void adopt(struct tacho_writer *writer, struct stream_file *file)
 	tell_acquired();
 	stream->current->has_async = writer->has_async;
 	file->older = stream->current;
+	file->index = stream->current->index + 1;
+	file->packet->index = file->index;
 	file->packet->discarded = stream->discarded;
 	__atomic_store_n(&stream->current, file, __ATOMIC_RELEASE);
 	writer->packet = file->packet;
@@ -311,7 +315,10 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 		return false;
 	if ((size_t)((char *)writer->packet + writer->stream->current->size_bytes -
 		     writer->cursor) < size_bytes) {
-		spare = __atomic_exchange_n(&writer->stream->spare, NULL, __ATOMIC_ACQ_REL);
+		spare = tacho_has_engine ? stream_file_new(writer->stream->number, 0,
+							   writer->stream->tid, 0, 0)
+					 : __atomic_exchange_n(&writer->stream->spare, NULL,
+							       __ATOMIC_ACQ_REL);
 		if (spare) {
 			adopt(writer, spare);
 			if (!grant(writer, spare))
@@ -500,6 +507,22 @@ static void prepare(struct tacho_stream *stream)
 		say_lost(-status);
 }
 
+/* The engine has what is in them: they are done with when no slice in them is open any more. */
+static void give_back_older(struct tacho_stream *stream)
+{
+	struct stream_file **place = &__atomic_load_n(&stream->current, __ATOMIC_ACQUIRE)->older;
+	struct stream_file *file;
+
+	while ((file = *place)) {
+		if (__atomic_load_n(&file->packet->reserved, __ATOMIC_ACQUIRE)) {
+			place = &file->older;
+			continue;
+		}
+		*place = file->older;
+		stream_file_give_back(file);
+	}
+}
+
 static void rest_older(struct tacho_stream *stream)
 {
 	struct stream_file *file = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE)->older;
@@ -510,6 +533,16 @@ static void rest_older(struct tacho_stream *stream)
 	}
 }
 
+static void tell_discarded(struct tacho_stream *stream)
+{
+	uint64_t discarded = __atomic_load_n(&stream->discarded, __ATOMIC_RELAXED);
+
+	if (!tacho_has_engine || discarded == stream->told_discarded)
+		return;
+	stream->told_discarded = discarded;
+	engine_tell_dropped(stream->number, stream->tid, discarded);
+}
+
 /* A file in which another thread may yet end a slice stays mapped. */
 static void free_files(struct stream_file *file)
 {
@@ -518,6 +551,9 @@ static void free_files(struct stream_file *file)
 
 		if (!file->has_async)
 			stream_file_free(file);
+		else if (tacho_has_engine &&
+			 !__atomic_load_n(&file->packet->reserved, __ATOMIC_ACQUIRE))
+			stream_file_give_back(file);
 		file = older;
 	}
 }
@@ -531,6 +567,7 @@ static void cut_stream(struct tacho_stream *stream, size_t keep_bytes)
 		stream_file_free(spare);
 	}
 	stream_file_cut(stream->current, keep_bytes);
+	tell_discarded(stream);
 }
 
 static void unlink_stream(struct tacho_stream *stream)
@@ -558,6 +595,10 @@ static void tend(struct tacho_stream *stream)
 		cut_stream(stream, stream->kept_bytes);
 		free_files(stream->current);
 		free(stream);
+		return;
+	}
+	if (tacho_has_engine) {
+		give_back_older(stream);
 		return;
 	}
 	prepare(stream);
@@ -638,6 +679,9 @@ static void work(time_t *last_s)
 			if (*last_s)
 				write_new_names();
 			adopt_drops(&tacho_writer);
+			for (struct tacho_stream *stream = first_stream(); stream;
+			     stream = stream->next)
+				tell_discarded(stream);
 			*last_s = now.tv_sec;
 		}
 		tend_all();
@@ -730,7 +774,7 @@ static void write_cost(enum trace_kind event_kind, uint32_t event_class, const c
 				  sizeof(*cost));
 	if (!cost)
 		return;
-	cost->picoseconds = picoseconds;
+	cost->picoseconds = picoseconds + engine_cost_ps(event_kind);
 	cost->event_kind = event_kind;
 	cost->event_class = event_class;
 	tacho_record_commit(cost);
@@ -823,9 +867,14 @@ bool streams_configure(const struct agent_settings *settings)
 
 	if (!page)
 		return false;
+	first_file_bytes = FIRST_FILE_BYTES;
 	largest_file_bytes = bytes_of(settings->file_kb, FIRST_FILE_BYTES);
 	chunk_bytes = bytes_of(settings->chunk_kb, MIN_START_BYTES);
 	start_bytes = bytes_of(settings->start_kb, MIN_START_BYTES);
+	if (tacho_has_engine) {
+		first_file_bytes = largest_file_bytes = ENGINE_FILE_BYTES;
+		start_bytes = MIN_START_BYTES;
+	}
 	thread_class = tacho_class(TRACE_KIND_THREAD, "thread", strlen("thread"));
 	exit_class = tacho_class(TRACE_KIND_EXIT, "exit", strlen("exit"));
 	clock_class = tacho_class(TRACE_KIND_CLOCK, "clock", strlen("clock"));
@@ -863,6 +912,8 @@ static void cut_streams(void)
 	}
 	if (is_locked)
 		pthread_mutex_unlock(&helper.is_working);
+	if (tacho_has_engine)
+		engine_note_untold();
 }
 
 static void close_streams(void *exit_status)
@@ -1096,6 +1147,7 @@ void streams_before_fork(void)
 	pthread_mutex_lock(&helper.is_working);
 	__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
 	process_trace_before_fork();
+	engine_before_fork();
 }
 
 static void disown_streams(void)
@@ -1114,6 +1166,7 @@ static void disown_streams(void)
 
 void streams_after_fork(bool is_child)
 {
+	engine_after_fork(is_child);
 	process_trace_after_fork(is_child);
 	pthread_mutex_unlock(&helper.is_working);
 	pthread_mutex_unlock(&helper.start);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/engine.h"
 #include "agent/file_fault.h"
 #include "agent/process_trace.h"
 #include "common/probe.h"
@@ -135,31 +136,69 @@ static int fill_file(struct stream_file *file, int fd, size_t ready_bytes)
 	return 0;
 }
 
-struct stream_file *stream_file_new(uint32_t stream, uint32_t index, uint32_t tid,
-				    size_t size_bytes, size_t ready_bytes)
+/* Memory at a multiple of ENGINE_FILE_BYTES, by which who has a record finds its file; what describes it is at its end. */
+static struct stream_file *new_memory(uint32_t stream, uint32_t index, uint32_t tid)
 {
-	struct stream_file *file = calloc(1, sizeof(*file));
-	struct file_name hidden, final;
-	int fd, status;
+	size_t mapped = 2 * ENGINE_FILE_BYTES, before;
+	char *begin = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct stream_file *file;
 
-	if (!file)
+	if (begin == MAP_FAILED)
 		return NULL;
+	before = -(uintptr_t)begin & (ENGINE_FILE_BYTES - 1);
+	if (before)
+		munmap(begin, before);
+	munmap(begin + before + ENGINE_FILE_BYTES, ENGINE_FILE_BYTES - before);
+	file = (struct stream_file *)(begin + before + ENGINE_FILE_BYTES - sizeof(*file));
+	file->packet = (struct packet_header *)(begin + before);
+	file->size_bytes = file->ready_bytes = ENGINE_FILE_BYTES - sizeof(*file);
 	file->stream = stream;
 	file->index = index;
 	file->tid = tid;
-	file->size_bytes = size_bytes;
-	snprintf(final.text, sizeof(final.text), "%s/%u-%u.%u", process_trace_path(), stream, tid,
-		 index);
+	file->is_memory = true;
+	file->fault_number = file_fault_watch(file->packet, file->size_bytes);
+	fill_header(file->packet, file, file->size_bytes);
+	return file;
+}
+
+static int make_file(struct stream_file *file, size_t ready_bytes)
+{
+	struct file_name hidden, final;
+	int fd, status;
+
+	snprintf(final.text, sizeof(final.text), "%s/%u-%u.%u", process_trace_path(), file->stream,
+		 file->tid, file->index);
 	fd = open_file(file, &hidden, ".", O_RDWR | O_CREAT | O_EXCL);
 	status = fd < 0 ? -errno : fill_file(file, fd, ready_bytes);
 	if (status == 0 && rename(hidden.text, final.text) < 0)
 		status = -errno;
 	if (fd >= 0)
 		close(fd);
+	if (fd >= 0 && status < 0)
+		unlink(hidden.text);
+	return status;
+}
+
+struct stream_file *stream_file_new(uint32_t stream, uint32_t index, uint32_t tid,
+				    size_t size_bytes, size_t ready_bytes)
+{
+	struct stream_file *file;
+	int status;
+
+	if (tacho_has_engine)
+		return new_memory(stream, index, tid);
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->stream = stream;
+	file->index = index;
+	file->tid = tid;
+	file->size_bytes = size_bytes;
+	file->fault_number = -1;
+	status = make_file(file, ready_bytes);
 	if (status == 0)
 		return file;
-	if (fd >= 0)
-		unlink(hidden.text);
 	stream_file_free(file);
 	errno = -status;
 	return NULL;
@@ -168,7 +207,7 @@ struct stream_file *stream_file_new(uint32_t stream, uint32_t index, uint32_t ti
 void stream_file_cut(struct stream_file *file, size_t keep_bytes)
 {
 	struct file_name name;
-	int fd = open_file(file, &name, "", O_RDWR);
+	int fd = file->is_memory ? -1 : open_file(file, &name, "", O_RDWR);
 
 	if (fd < 0)
 		return;
@@ -184,9 +223,18 @@ void stream_file_rest(struct stream_file *file)
 	madvise(file->packet, file->size_bytes, MADV_DONTNEED);
 }
 
+void stream_file_give_back(struct stream_file *file)
+{
+	file_fault_forget(file->fault_number);
+	madvise(file->packet, ENGINE_FILE_BYTES, MADV_DONTNEED);
+}
+
 void stream_file_disown(struct stream_file *file)
 {
-	mmap(file->packet, file->size_bytes, PROT_READ | PROT_WRITE,
+	/* the last page of memory alone has this file in it */
+	size_t size = file->is_memory ? ENGINE_FILE_BYTES - PAGE_BYTES : file->size_bytes;
+
+	mmap(file->packet, size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
@@ -196,6 +244,10 @@ void stream_file_free(struct stream_file *file)
 		return;
 	if (file->packet) {
 		file_fault_forget(file->fault_number);
+		if (file->is_memory) {
+			munmap(file->packet, ENGINE_FILE_BYTES);
+			return;
+		}
 		munmap(file->packet, file->size_bytes);
 	}
 	free(file);

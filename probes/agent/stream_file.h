@@ -7,7 +7,9 @@
  * (1) The file appears under its name by a rename, with a valid header and nothing in it.
  * (2) It stays a valid packet through cutting (trace/packet_cut.h): babeltrace2 takes neither a packet
  *     larger than its file nor zeros behind one.
- * (3) The mapping outlives the file's use: slices still open in it are ended in place. */
+ * (3) The mapping outlives the file's use: slices still open in it are ended in place.
+ * (4) Where another engine takes the records (engine.h), it is memory alone, all of it ready, and made by the thread that writes:
+ *     without a lock, and without the job's malloc(). */
 #ifndef TACHO_AGENT_STREAM_FILE_H
 #define TACHO_AGENT_STREAM_FILE_H
 
@@ -25,6 +27,7 @@ struct stream_file {
 	uint32_t stream, index, tid;
 	int fault_number;	   /* file_fault.h */
 	bool has_async;		   /* another thread may end a slice in it */
+	bool is_memory;		   /* alone, and this lies at its end */
 	struct stream_file *older; /* of the same stream */
 };
 
@@ -41,6 +44,10 @@ void stream_file_cut(struct stream_file *file, size_t keep_bytes);
 
 /* The file is full: its pages need not stay in this process's memory. */
 void stream_file_rest(struct stream_file *file);
+
+/* Free a file that is memory alone (engine.h) and has no open slice: its addresses stay taken, and read as zeros, for who still
+ * holds a slice that has ended. */
+void stream_file_give_back(struct stream_file *file);
 
 /* In a forked child: put private memory in the mapping's place, so that the parent's file is safe
  * from what the child's unwinding stacks still store. */

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/engine.h"
 #include "agent/loader_watch.h"
 #include "common/probe.h"
 
@@ -15,6 +16,7 @@ struct start {
 	void *(*function)(void *);
 	void *argument;
 	uint32_t parent_tid;
+	bool is_of_engine;
 };
 
 static create_function *real, *first;
@@ -47,6 +49,7 @@ static void *run(void *start_pointer)
 
 	free(start_pointer);
 	tacho_writer.parent_tid = start.parent_tid;
+	tacho_writer.is_inside = start.is_of_engine;
 	return start.function(start.argument);
 }
 
@@ -57,7 +60,8 @@ TACHO_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 	int status;
 
 	loader_watch_check();
-	if (!tacho_is_alive() || tacho_writer.is_busy) /* busy: it is the agent's helper */
+	/* busy: it is the agent's helper */
+	if (!engine_starts_threads && (!tacho_is_alive() || tacho_writer.is_busy))
 		return thread_start_real(thread, attributes, function, argument);
 	start = malloc(sizeof(*start));
 	if (!start)
@@ -65,6 +69,7 @@ TACHO_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 	start->function = function;
 	start->argument = argument;
 	start->parent_tid = (uint32_t)syscall(SYS_gettid);
+	start->is_of_engine = engine_starts_threads;
 	status = thread_start_real(thread, attributes, run, start);
 	if (status != 0)
 		free(start);

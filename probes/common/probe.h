@@ -48,7 +48,7 @@ extern "C" {
 #define TACHO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Changes when probes built against an earlier agent would no longer work with it. */
-#define TACHO_PROBE_ABI 2
+#define TACHO_PROBE_ABI 3
 
 struct tacho_stream;
 
@@ -82,6 +82,12 @@ extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
 	__attribute__((tls_model("initial-exec")));
 extern TACHO_EXPORT struct tacho_process *volatile tacho_process;
 extern TACHO_EXPORT bool tacho_clock_is_tsc;
+
+/* Whether another engine than the run's own files takes the records (agent/engine.h): it is told of each record that is
+ * written, and of each duration, which it stores. */
+extern TACHO_EXPORT bool tacho_has_engine;
+TACHO_EXPORT void tacho_engine_record(const struct record_header *record);
+TACHO_EXPORT void tacho_engine_duration(uint64_t *duration, uint64_t ticks);
 
 /* The slow half of tacho_record_begin(): open the thread's stream or move on to its next file, so
  * that `size_bytes` fit at tacho_writer.cursor; or count a drop and return false. */
@@ -304,6 +310,8 @@ static inline void tacho_record_commit(void *record)
 	writer->cursor = (char *)record + header->size_bytes;
 	__atomic_store_n(&writer->packet->content_bits,
 			 (uint64_t)(writer->cursor - (char *)writer->packet) * 8, __ATOMIC_RELEASE);
+	if (TACHO_UNLIKELY(tacho_has_engine))
+		tacho_engine_record(header);
 	__atomic_store_n(&writer->is_busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -313,13 +321,22 @@ static inline void tacho_record_abandon(void)
 	__atomic_store_n(&tacho_writer.is_busy, 0, __ATOMIC_RELEASE);
 }
 
+/* Fill in a slice's duration, which is behind the header in all kinds of slices; TRACE_OPEN: it goes on after all. */
+static inline void tacho_duration_store(uint64_t *duration, uint64_t ticks)
+{
+	if (TACHO_UNLIKELY(tacho_has_engine))
+		tacho_engine_duration(duration, ticks);
+	else
+		__atomic_store_n(duration, ticks, __ATOMIC_RELEASE);
+}
+
 /* End a slice: fill in its duration. `duration` is the field of `record`. */
 static inline void tacho_slice_end(const void *record, uint64_t *duration)
 {
 	const struct record_header *header = (const struct record_header *)record;
 	uint64_t now = tacho_ticks();
 
-	__atomic_store_n(duration, now > header->stamp ? now - header->stamp : 0, __ATOMIC_RELEASE);
+	tacho_duration_store(duration, now > header->stamp ? now - header->stamp : 0);
 }
 
 /* Text in a record is padded with NUL to a multiple of 8. */

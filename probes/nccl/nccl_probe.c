@@ -394,8 +394,7 @@ static void end(struct nccl_slot *slot)
 	}
 	tacho_slice_finish(slot->state);
 	if (slot->duration)
-		__atomic_store_n(slot->duration, now > slot->stamp ? now - slot->stamp : 0,
-				 __ATOMIC_RELEASE);
+		tacho_duration_store(slot->duration, now > slot->stamp ? now - slot->stamp : 0);
 	if (slot->type == NCCL_KERNEL_CH)
 		now = end_channel(slot, communicator_of(slot), now);
 	nccl_slot_leave(slot, now);

@@ -125,7 +125,7 @@ static void tell(struct nccl_slot *collective, uint64_t duration)
 	if (collective->end_tid && duration != TRACE_OPEN)
 		__atomic_store_n(collective->end_tid, (uint32_t)syscall(SYS_gettid),
 				 __ATOMIC_RELAXED);
-	__atomic_store_n(collective->duration, duration, __ATOMIC_RELEASE);
+	tacho_duration_store(collective->duration, duration);
 }
 
 void nccl_slot_settle(struct nccl_slot *collective)

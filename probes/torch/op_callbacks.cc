@@ -375,7 +375,7 @@ inline void end_op(const at::RecordFunction &function, struct thread_state *self
 	uint64_t stamp = write_outputs(function, record, self->outputs_class);
 
 	if (stamp)
-		__atomic_store_n(&record->duration, stamp - record->header.stamp, __ATOMIC_RELEASE);
+		tacho_duration_store(&record->duration, stamp - record->header.stamp);
 	else
 		tacho_slice_end(record, &record->duration);
 }

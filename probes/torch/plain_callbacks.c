@@ -346,7 +346,7 @@ static inline void end_op(const void *function, bool is_shaped)
 	/* an op with outputs ends when they are written: that saves reading the clock once more */
 	stamp = is_shaped ? write_outputs(function, record, self->outputs_class) : 0;
 	if (stamp)
-		__atomic_store_n(&record->duration, stamp - record->header.stamp, __ATOMIC_RELEASE);
+		tacho_duration_store(&record->duration, stamp - record->header.stamp);
 	else
 		tacho_slice_end(record, &record->duration);
 }
