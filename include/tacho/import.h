@@ -44,6 +44,10 @@ TachoTimeline *tacho_run_open_share(const gchar *const *paths, guint n_paths, Ta
 gboolean tacho_run_try_trace(const gchar *run, const gchar *folder, guint64 *ret_n_added,
 			     guint64 *ret_n_same, GError **error);
 
+/* Make the folders of processes in the run at `path` of what LTTng has recorded of it (tacho record --engine lttng), so that it is a
+ * run as any. TACHO_IMPORT_ERROR_FORMAT: LTTng wrote nothing of any process, or elsewhere; _IO. */
+gboolean tacho_run_settle_lttng(const gchar *path, GError **error);
+
 /* The formats there are: "format", "title", "files". To be freed with tacho_table_free(). */
 TachoTable *tacho_import_list(void);
 

@@ -8,7 +8,9 @@
 
 #include "base/byte_stream.h"
 #include "base/order.h"
+#include "base/scratch_folder.h"
 #include "import/added_trace.h"
+#include "import/lttng_run.h"
 #include "import/own_run.h"
 #include "import/refusal.h"
 #include "import/trace_archive.h"
@@ -54,6 +56,8 @@ void trace_search_init(struct trace_search *search)
 	search->left_out = g_ptr_array_new_with_free_func(g_free);
 	search->added = g_ptr_array_new_with_free_func(added_trace_free);
 	search->archives = g_ptr_array_new_with_free_func((GDestroyNotify)trace_archive_free);
+	search->lttng = g_ptr_array_new_with_free_func(g_free);
+	search->scratches = g_ptr_array_new_with_free_func((GDestroyNotify)scratch_folder_free);
 	search->folders = g_hash_table_new_full(hash_folder, is_same_folder, g_free, NULL);
 }
 
@@ -65,6 +69,8 @@ void trace_search_release(struct trace_search *search)
 	g_ptr_array_unref(search->left_out);
 	g_ptr_array_unref(search->archives);
 	g_ptr_array_unref(search->added);
+	g_ptr_array_unref(search->lttng);
+	g_ptr_array_unref(search->scratches);
 	g_free(search->hint);
 	g_hash_table_unref(search->folders);
 }
@@ -83,7 +89,8 @@ guint trace_search_count_foreign(const struct trace_search *search, const gchar 
 
 static guint count_found(const struct trace_search *search)
 {
-	return trace_search_count_foreign(search, NULL) + search->paths[IMPORT_OWN_RUN]->len;
+	return trace_search_count_foreign(search, NULL) + search->paths[IMPORT_OWN_RUN]->len +
+	       search->lttng->len;
 }
 
 static gboolean is_exhausted(const struct trace_search *search)
@@ -294,7 +301,55 @@ static void leave_out(struct trace_search *search, const gchar *path, const gcha
 
 static void add_found(struct trace_search *search, guint kind, const gchar *path)
 {
-	g_ptr_array_add(search->paths[kind], g_strdup(path));
+	gboolean is_ours = kind == IMPORT_PLACE_ctf && lttng_trace_is(path);
+
+	g_ptr_array_add(is_ours ? search->lttng : search->paths[kind], g_strdup(path));
+}
+
+/* (7): a folder in which a run is made, for as long as the search; NULL: there can be none. */
+static const gchar *new_scratch(struct trace_search *search, GError **error)
+{
+	struct scratch_folder *scratch = scratch_folder_new("tacho-lttng-XXXXXX", error);
+
+	if (!scratch)
+		return NULL;
+	g_ptr_array_add(search->scratches, scratch);
+	return scratch->path;
+}
+
+/* A run of ours; where only LTTng has what it recorded, what is made of that. */
+static void add_run(struct trace_search *search, const gchar *path)
+{
+	g_autoptr(GError) cause = NULL;
+	const gchar *scratch;
+
+	if (!lttng_run_is_unread(path)) {
+		add_found(search, IMPORT_OWN_RUN, path);
+		return;
+	}
+	scratch = new_scratch(search, &cause);
+	if (scratch && lttng_run_read_unread(path, scratch, &cause))
+		add_found(search, IMPORT_OWN_RUN, scratch);
+	else
+		g_ptr_array_add(search->unreadable, g_strdup(cause->message));
+}
+
+/* The traces of LTTng's that were found are one run. */
+static gboolean make_lttng_run(struct trace_search *search, GError **error)
+{
+	const gchar *scratch;
+
+	if (!search->lttng->len)
+		return TRUE;
+	scratch = new_scratch(search, error);
+	if (!scratch || !lttng_run_read((const gchar *const *)search->lttng->pdata,
+					search->lttng->len, scratch, error)) {
+		g_prefix_error(error, "%s: ", (const gchar *)search->lttng->pdata[0]);
+		return FALSE;
+	}
+	add_found(search, IMPORT_OWN_RUN, scratch);
+	g_ptr_array_set_size(search->lttng, 0);
+	return TRUE;
 }
 
 /* A run of ours, and (3) those in it. */
@@ -303,7 +358,7 @@ static void add_own_run(struct trace_search *search, const gchar *path)
 	g_autoptr(GPtrArray) names = list_folder(path, NULL);
 	struct stat status;
 
-	add_found(search, IMPORT_OWN_RUN, path);
+	add_run(search, path);
 	added_traces_find(search->added, path);
 	for (guint i = 0; names && i < names->len; i++) {
 		g_autofree gchar *child = g_build_filename(path, names->pdata[i], NULL);
@@ -316,7 +371,7 @@ static void add_own_run(struct trace_search *search, const gchar *path)
 			leave_out(search, child,
 				  "this run is in a hidden folder; it is read only if you name it");
 		else
-			add_found(search, IMPORT_OWN_RUN, child);
+			add_run(search, child);
 	}
 }
 
@@ -486,13 +541,13 @@ gboolean trace_search_add(struct trace_search *search, const gchar *path, GError
 		return fail_kernel(path, error);
 	if (own_run_is(path)) {
 		add_own_run(search, path);
-		return TRUE;
+		return search->paths[IMPORT_OWN_RUN]->len || fail_folder(search, path, error);
 	}
 	format = sniff_folder(path);
 	if (format < IMPORT_N_FORMATS) {
 		add_found(search, format, path);
-		return TRUE;
+		return make_lttng_run(search, error);
 	}
 	place.device = status.st_dev;
-	return search_named(search, &place, error);
+	return search_named(search, &place, error) && make_lttng_run(search, error);
 }

@@ -9,7 +9,8 @@
  *     TRACE_SEARCH_MAX_FRUITLESS files and folders that are no traces. Where that is not enough it fails: half a search
  *     may have found half of a job.
  * (5) An archive that was named is the folder that is in it; one in a folder is left out, and told.
- * (6) Runs of ours in a folder are the run; other traces beside them are left out, and told. */
+ * (6) Runs of ours in a folder are the run; other traces beside them are left out, and told.
+ * (7) What LTTng wrote of a job that tacho had it record (lttng_run.h) is a run of ours. */
 #ifndef TACHO_TRACE_SEARCH_H
 #define TACHO_TRACE_SEARCH_H
 
@@ -44,7 +45,10 @@ struct trace_search {
 	GPtrArray *left_out;   /* texts: what was found and is not read, and why */
 	GPtrArray *archives;   /* struct trace_archive: those that were named, unpacked */
 	GPtrArray *added;      /* struct added_trace: in the runs of ours */
+	GPtrArray *
+		scratches; /* struct scratch_folder: runs made of what LTTng wrote; gone with the search */
 	/* For trace_search.c: */
+	GPtrArray *lttng;    /* traces of LTTng's of which a run is to be made */
 	GHashTable *folders; /* struct folder_id: those that were searched or found */
 	guint n_fruitless;
 	gchar *hint; /* of the first recording in a folder that is not read: what to do; NULL: there is none */

@@ -479,6 +479,12 @@ enum trace_device {
 #define TRACE_UNSEEN_FILE    "unseen"	   /* what the probes could not see; a line each */
 #define TRACE_ADDED_FOLDER   "traces"	 /* other tools' traces, each in a folder of its own ... */
 #define TRACE_ADDED_FILE     "trace.ini" /* ... with a GKeyFile that says whose it is */
-#define TRACE_METADATA_FILE  "metadata"	 /* in each process's folder */
+#define TRACE_LTTNG_FOLDER   "lttng"	 /* what LTTng recorded of the run; of run.ini then: */
+#define TRACE_ENGINE_KEY     "engine"
+#define TRACE_ENGINE_LTTNG   "lttng"
+#define TRACE_LTTNG_URL_KEY  "lttng_url"     /* it is there, and not in the run */
+#define TRACE_LTTNG_NAME_KEY "lttng_session" /* its name */
+#define TRACE_LTTNG_READ_KEY "lttng_is_read" /* the run's own folders have the same */
+#define TRACE_METADATA_FILE  "metadata"	     /* in each process's folder */
 
 #endif

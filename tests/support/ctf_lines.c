@@ -171,7 +171,7 @@ static void put_context(struct writer *writer)
 /* The letter before the colon of "u:5"; 's' of a text. */
 static gchar type_of(const gchar *value)
 {
-	return value[0] && value[1] == ':' && strchr("uixf", value[0]) ? value[0] : 's';
+	return value[0] && value[1] == ':' && strchr("uixfew", value[0]) ? value[0] : 's';
 }
 
 static const gchar *type_name(gchar type)
@@ -218,9 +218,17 @@ static guint32 find_class(struct writer *writer, const gchar *name, gchar **fiel
 	g_string_append_printf(writer->classes,
 			       "event { name = \"%s\"; id = %u; stream_id = 0; fields := struct {",
 			       name, id);
-	for (guint i = 0; fields[i]; i++)
-		g_string_append_printf(writer->classes, " %s _%.*s;", type_name(types->str[i]),
-				       (gint)(strchr(fields[i], '=') - fields[i]), fields[i]);
+	for (guint i = 0; fields[i]; i++) {
+		g_autofree gchar *field = g_strndup(fields[i], strcspn(fields[i], "="));
+
+		if (types->str[i] == 'w')
+			g_string_append_printf(writer->classes,
+					       " uint32_t __%s_length; uint64_t _%s[__%s_length];",
+					       field, field, field);
+		else
+			g_string_append_printf(writer->classes, " %s _%s;",
+					       type_name(types->str[i]), field);
+	}
 	g_string_append(writer->classes, " }; };\n");
 	class->types = g_string_free(types, FALSE);
 	return id;
@@ -235,13 +243,31 @@ static void free_class(gpointer data)
 	g_free(class);
 }
 
+static void put_words(struct writer *writer, const gchar *list)
+{
+	g_auto(GStrv) words = g_strsplit(list, ",", -1);
+	guint n = g_strv_length(words);
+
+	put_u32(writer, n);
+	for (guint i = 0; i < n; i++)
+		put_u64(writer, g_ascii_strtoull(words[i], NULL, 0));
+}
+
 static void put_value(struct writer *writer, const gchar *value)
 {
+	g_autofree gchar *unescaped = NULL;
 	gdouble real;
 
 	switch (type_of(value)) {
 	case 's':
 		put_text(writer, value);
+		return;
+	case 'e':
+		unescaped = g_strcompress(value + 2);
+		put_text(writer, unescaped);
+		return;
+	case 'w':
+		put_words(writer, value + 2);
 		return;
 	case 'f':
 		real = g_ascii_strtod(value + 2, NULL);

@@ -16,7 +16,8 @@
  *     stream [cpu=N] [discarded=N]     the events below are of another stream; N events were lost before its first
  *     NS TID EVENT [FIELD=VALUE ...]
  *
- * VALUE is a text, or u:N, i:N, x:N (unsigned, signed, shown in hexadecimal; 64 bits) or f:N. All events of a name
+ * VALUE is a text, or u:N, i:N, x:N (unsigned, signed, shown in hexadecimal; 64 bits), f:N, w:N,N ... (a sequence of
+ * unsigned; w: is empty) or e:TEXT, in which \n is the end of a line and so on. All events of a name
  * have the fields of its first. Times of a stream do not go back. */
 #ifndef TACHO_CTF_LINES_H
 #define TACHO_CTF_LINES_H
