@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tacho/import.h>
 #include <tacho/words.h>
 
 #include "cli.h"
@@ -16,6 +17,7 @@
 #include "job_precision.h"
 #include "kernel_recording.h"
 #include "launch.h"
+#include "lttng_session.h"
 #include "option_values.h"
 #include "preloadable.h"
 #include "probe_choice.h"
@@ -37,10 +39,15 @@ static const gchar description[] =
 	"Examples:\n"
 	"  tacho record -o base.tacho -- python3 train.py\n"
 	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
-	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n";
+	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n"
+	"  tacho record --engine lttng -- python3 train.py        by a session of LTTng\n";
 
 #define PYTHON_HOW "sample"
-#define MODULES	   "module:"
+/* of LTTng-UST: a job that closes all descriptors it finds leaves LTTng's, which would end the process for that */
+#define LTTNG_KEEPS_FILES "liblttng-ust-fd.so.1"
+#define LTTNG_REGISTER_MS                                                                          \
+	"10000" /* what a process waits for the session daemon; LTTng's default is 3000 */
+#define MODULES "module:"
 
 enum {
 	MAX_RANKS = 4096,
@@ -52,6 +59,7 @@ enum {
 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
+static const gchar *const engine_names[] = { "tacho", TRACE_ENGINE_LTTNG, NULL };
 
 #define PROBE(name, library, variable, sharing, choice, meaning, records) #name ", "
 static const gchar probe_help[] = "use only these: "
@@ -69,6 +77,7 @@ struct options {
 	gint shapes_every;
 	gchar *probe_list;
 	gchar *clock_name;
+	gchar *engine, *lttng_url;
 	gchar *python;
 	gint python_hz;
 	gchar *nccl;
@@ -92,6 +101,8 @@ static void release_options(RecordOptions *options)
 	g_free(options->steps);
 	g_free(options->probe_list);
 	g_free(options->clock_name);
+	g_free(options->engine);
+	g_free(options->lttng_url);
 	g_free(options->python);
 	g_free(options->nccl);
 	g_free(options->precision.name);
@@ -109,6 +120,7 @@ struct recording {
 	RunFolder *folder;
 	gchar **command;
 	const gchar *why_unpreloadable; /* NULL: it is not so */
+	const gchar *lttng_library;	/* NULL: LTTng is not the engine */
 };
 
 /* The oldest records go while the job runs. */
@@ -131,6 +143,30 @@ static gboolean parse_clock(const gchar *name, ClockChoice *choice)
 	there = tacho_did_you_mean(name, clock_names);
 	cli_fail("record", "--clock: there is no clock '%s'%s", name, there);
 	return FALSE;
+}
+
+static gboolean parse_engine(const struct options *options)
+{
+	gboolean is_lttng = g_strcmp0(options->engine, TRACE_ENGINE_LTTNG) == 0;
+	g_autofree gchar *there = NULL;
+
+	if (options->engine && !g_strv_contains(engine_names, options->engine)) {
+		there = tacho_did_you_mean(options->engine, engine_names);
+		cli_fail("record", "--engine is 'tacho' or 'lttng', not '%s'%s", options->engine,
+			 there);
+		return FALSE;
+	}
+	if (options->lttng_url && !is_lttng) {
+		cli_fail("record", "--lttng-url is for --engine lttng");
+		return FALSE;
+	}
+	if (is_lttng && (options->starts_later || is_limited(options))) {
+		cli_fail("record", "--engine lttng takes no %s",
+			 options->starts_later ? "--start-later"
+					       : "--max-size, --keep-free or --keep-last");
+		return FALSE;
+	}
+	return TRUE;
 }
 
 /* How Python's functions are recorded: "sample", "module:NAME,NAME" or "off". */
@@ -346,9 +382,18 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (!preload)
 		return NULL;
 	environment = job_environment_put_last(g_get_environ(), "LD_PRELOAD", preload);
+	if (recording->lttng_library)
+		environment =
+			job_environment_put_last(environment, "LD_PRELOAD", LTTNG_KEEPS_FILES);
 	environment = g_environ_setenv(environment, "TACHO_FILTERS", filters, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_RUN_DIR", recording->folder->path, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_CLOCK", clock, TRUE);
+	environment = recording->lttng_library ? g_environ_setenv(environment, "TACHO_LTTNG",
+								  recording->lttng_library, TRUE)
+					       : g_environ_unsetenv(environment, "TACHO_LTTNG");
+	if (recording->lttng_library)
+		environment = g_environ_setenv(environment, "LTTNG_UST_REGISTER_TIMEOUT",
+					       LTTNG_REGISTER_MS, FALSE);
 	if (recording->options->steps)
 		environment = g_environ_setenv(environment, "TACHO_STEPS",
 					       recording->options->steps, TRUE);
@@ -495,6 +540,13 @@ static void say_what_was_recorded(const struct recording *recording)
 
 	if (recording->options->is_quiet)
 		return;
+	if (recording->options->lttng_url) {
+		fprintf(stderr,
+			"tacho: LTTng sent what it recorded to %s; next: tacho report with the "
+			"folder into which the lttng-relayd there wrote it\n",
+			recording->options->lttng_url);
+		return;
+	}
 	if (run_losses_count(recording->folder->path))
 		fprintf(stderr, "tacho: some records were lost; 'tacho info %s' says which\n",
 			recording->options->output);
@@ -508,6 +560,51 @@ static void say_what_was_recorded(const struct recording *recording)
 			n_traces, n_traces == 1 ? "" : "es", size, recording->options->output,
 			recording->options->together ? recording->options->together
 						     : recording->options->output);
+}
+
+/* --- by LTTng -------------------------------------------------------------------------------- */
+
+/* NULL: it is not asked for, or, with an error, there is none. */
+static LttngSession *start_session(const struct recording *recording, GError **error)
+{
+	const gchar *url = recording->options->lttng_url;
+	RunFolder *folder = recording->folder;
+	LttngSession *session;
+
+	if (!recording->lttng_library)
+		return NULL;
+	session = lttng_session_start(folder->path, url, error);
+	if (!session)
+		return NULL;
+	run_folder_note(folder, TRACE_ENGINE_KEY, TRACE_ENGINE_LTTNG);
+	run_folder_note(folder, TRACE_LTTNG_NAME_KEY, lttng_session_name(session));
+	if (url)
+		run_folder_note(folder, TRACE_LTTNG_URL_KEY, url);
+	return session;
+}
+
+/* What its daemon had written by then is read, however it ended. */
+static void end_session(const struct recording *recording, LttngSession *session)
+{
+	RunFolder *folder = recording->folder;
+	g_autoptr(GError) error = NULL;
+
+	if (!session)
+		return;
+	if (!lttng_session_stop(session, &error)) {
+		fprintf(stderr,
+			"tacho record: the session of LTTng could not be ended, so its last events "
+			"may be missing: %s\n",
+			error->message);
+		run_folder_note_loss(folder, 0, "its session of LTTng could not be ended");
+		g_clear_error(&error);
+	}
+	if (recording->options->lttng_url)
+		return;
+	if (tacho_run_settle_lttng(folder->path, &error))
+		run_folder_note(folder, TRACE_LTTNG_READ_KEY, "true");
+	else if (!recording->options->is_quiet)
+		fprintf(stderr, "tacho record: %s\n", error->message);
 }
 
 static int run(struct recording *recording, const gchar *clock)
@@ -528,12 +625,17 @@ static int run(struct recording *recording, const gchar *clock)
 	GError *error = NULL;
 	RunLimit *limit = NULL;
 	KernelRecording *kernel = NULL;
+	LttngSession *session = NULL;
 	UnseenWatch *watch;
 	int wait_status;
 
-	if (!environment) {
+	if (environment)
+		session = start_session(recording, &error);
+	if (!environment || error) {
 		run_folder_discard(recording->folder);
-		return CLI_BAD;
+		if (error)
+			g_prefix_error(&error, "--engine lttng: ");
+		return error ? cli_fail_error("record", error) : CLI_BAD;
 	}
 	fflush(NULL);
 	if (recording->has_probe[PROBE_kernel])
@@ -548,6 +650,7 @@ static int run(struct recording *recording, const gchar *clock)
 		kernel_recording_stop(kernel);
 		unseen_watch_stop(watch);
 		run_limit_stop(limit);
+		lttng_session_stop(session, NULL);
 		cli_fail_error("record", error);
 		run_folder_discard(recording->folder);
 		return cause == ENOENT ? 127 : 126; /* as a shell says it */
@@ -556,6 +659,7 @@ static int run(struct recording *recording, const gchar *clock)
 	run_folder_trim(recording->folder);
 	run_limit_stop(limit);
 	unseen_watch_stop(watch);
+	end_session(recording, session);
 	run_folder_ended(recording->folder);
 	say_what_was_recorded(recording);
 	say_what_was_not_seen(recording);
@@ -603,10 +707,18 @@ static int run_unrecorded(const struct recording *recording)
 static int record(struct recording *recording, ClockChoice clock_choice)
 {
 	const struct options *options = recording->options;
-	g_autofree gchar *clock = NULL;
+	g_autofree gchar *clock = NULL, *lttng_library = NULL;
 	GError *error = NULL;
 	int status;
 
+	if (g_strcmp0(options->engine, TRACE_ENGINE_LTTNG) == 0) {
+		lttng_library = lttng_session_find_library(&error);
+		if (!lttng_library) {
+			g_prefix_error(&error, "--engine lttng: ");
+			return cli_fail_error("record", error);
+		}
+		recording->lttng_library = lttng_library;
+	}
 	recording->why_unpreloadable = preloadable_why_not(recording->command[0]);
 	if (recording->why_unpreloadable)
 		fprintf(stderr,
@@ -647,6 +759,8 @@ static int split_command(int argc, char **argv)
 						   "--control",
 						   "--probes",
 						   "--clock",
+						   "--engine",
+						   "--lttng-url",
 						   "--max-size",
 						   "--keep-free",
 						   "--keep-last",
@@ -713,6 +827,16 @@ int cmd_record(int argc, char **argv)
 		  "of their weights, too, the trace of the Hessian, by N probes", "N" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
+		{ "engine", 0, 0, G_OPTION_ARG_STRING, &options.engine,
+		  "tacho (default): files that the job writes itself; lttng: events of LTTng-UST, "
+		  "in "
+		  "a session of their own",
+		  "ENGINE" },
+		{ "lttng-url", 0, 0, G_OPTION_ARG_STRING, &options.lttng_url,
+		  "--engine lttng: send them to an lttng-relayd (net://HOST), from where they can "
+		  "be "
+		  "read live",
+		  "URL" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
 		  "keep the run below that (500M, 2G): the oldest steps go first", "SIZE" },
 		{ "keep-free", 0, 0, G_OPTION_ARG_STRING, &options.keep_free,
@@ -774,7 +898,7 @@ int cmd_record(int argc, char **argv)
 	    !option_size("record", "--malloc-min", options.malloc_min, &options.malloc_bytes) ||
 	    !parse_keep_last(&options))
 		return CLI_BAD;
-	if (!parse_python(&options) || !parse_nccl(&options))
+	if (!parse_python(&options) || !parse_nccl(&options) || !parse_engine(&options))
 		return CLI_BAD;
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return CLI_BAD;

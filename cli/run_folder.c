@@ -96,8 +96,8 @@ static gboolean is_of_run(const gchar *folder, const gchar *name)
 		stranger = first_failing(path, is_added);
 		return !stranger;
 	}
-	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || strcmp(name, TRACE_UNSEEN_FILE) == 0 ||
-	    g_str_has_prefix(name, TRACE_RUN_FILE))
+	if (strcmp(name, TRACE_LTTNG_FOLDER) == 0 || strcmp(name, TRACE_LOSSES_FILE) == 0 ||
+	    strcmp(name, TRACE_UNSEEN_FILE) == 0 || g_str_has_prefix(name, TRACE_RUN_FILE))
 		return TRUE;
 	if (g_regex_match_simple(PRECISION_FILES, name, 0, 0))
 		return TRUE;
@@ -268,6 +268,26 @@ void run_folder_ended(RunFolder *folder)
 		g_unlink(losses);
 	g_key_file_set_int64(folder->facts, "run", "end_unix_ns", unix_ns());
 	write_facts(folder, NULL);
+}
+
+void run_folder_note(RunFolder *folder, const gchar *key, const gchar *value)
+{
+	g_key_file_set_string(folder->facts, "run", key, value);
+	write_facts(folder, NULL);
+}
+
+void run_folder_note_loss(const RunFolder *folder, guint64 count, const gchar *cause)
+{
+	g_autofree gchar *file = g_build_filename(folder->path, TRACE_LOSSES_FILE, NULL);
+	g_autofree gchar *line = g_strdup_printf("%d\t%s\t%" G_GUINT64_FORMAT "\t%s\n",
+						 (int)getpid(), g_get_host_name(), count, cause);
+	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	if (write(fd, line, strlen(line)) < 0)
+		g_unlink(file);
+	close(fd);
 }
 
 void run_folder_note_end(const gchar *path)

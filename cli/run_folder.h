@@ -28,6 +28,11 @@ void run_folder_child_began(RunFolder *folder, guint number, pid_t pid, gint ran
 void run_folder_child_ended(RunFolder *folder, guint number, int wait_status);
 void run_folder_ended(RunFolder *folder);
 
+/* Note in the group `run` of run.ini what `key` is. */
+void run_folder_note(RunFolder *folder, const gchar *key, const gchar *value);
+/* Add a line to `losses`: so much of the run as a whole, 0: nobody knows how much. */
+void run_folder_note_loss(const RunFolder *folder, guint64 count, const gchar *cause);
+
 /* Note in the run at `path` that its recording has ended, where nobody waits for it (tacho attach --leave). */
 void run_folder_note_end(const gchar *path);
 
