@@ -133,6 +133,14 @@ static void test_nobody(void)
 	ctf_lines_remove(folder);
 }
 
+static void test_damaged(void)
+{
+	gchar *folder = ctf_lines_new(text);
+
+	foreign_damage_folder(folder, 60, foreign_use);
+	ctf_lines_remove(folder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -143,5 +151,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/lttng_run/run", test_run);
 	g_test_add_func("/lttng_run/elsewhere", test_elsewhere);
 	g_test_add_func("/lttng_run/nobody", test_nobody);
+	g_test_add_func("/lttng_run/damaged", test_damaged);
 	return g_test_run();
 }
