@@ -56,6 +56,7 @@ struct _TachoDetector {
 	/* of the call at work */
 	const TachoFollow *follow;
 	gint64 now_ns;
+	gint64 known_ns; /* what is known was all that there was then: nobody waits longer than until then, as far as is known */
 	guint n_new;
 };
 
@@ -243,7 +244,7 @@ static const TachoLiveRank *find_stopped(const TachoDetector *detector, const GA
 
 static void judge_collective(TachoDetector *detector, const TachoLiveCollective *collective)
 {
-	gdouble waited_s = (gdouble)(detector->now_ns - collective->begin_unix_ns) / 1e9;
+	gdouble waited_s = (gdouble)(detector->known_ns - collective->begin_unix_ns) / 1e9;
 	g_autofree gchar *present = tell_ranks(collective->present);
 	g_autofree gchar *missing = tell_ranks(collective->missing);
 	g_autoptr(GString) evidence = g_string_new(NULL);
@@ -325,13 +326,13 @@ static void judge_stillness(TachoDetector *detector)
 {
 	const GPtrArray *collectives = tacho_follow_borrow_collectives(detector->follow);
 	gint64 patience = patience_ns(detector->follow);
-	gint64 since_ns = detector->now_ns - last_step_ns(detector->follow);
+	gint64 since_ns = detector->known_ns - last_step_ns(detector->follow);
 	gboolean is_waiting = FALSE;
 
 	if (tacho_follow_is_behind(detector->follow) || tacho_follow_is_over(detector->follow))
 		return;
 	FOR_EACH_POINTER(const TachoLiveCollective, collective, collectives)
-		if (detector->now_ns - collective->begin_unix_ns > patience &&
+		if (detector->known_ns - collective->begin_unix_ns > patience &&
 		    since_ns > patience) {
 			judge_collective(detector, collective);
 			is_waiting = TRUE;
@@ -635,6 +636,7 @@ guint tacho_detector_judge(TachoDetector *detector, const TachoFollow *follow, g
 {
 	detector->follow = follow;
 	detector->now_ns = now_unix_ns;
+	detector->known_ns = now_unix_ns - tacho_follow_unread_ns(follow);
 	detector->n_new = 0;
 	if (!detector->first_step_ns && recent_steps_last(follow) >= 0)
 		detector->first_step_ns = now_unix_ns;

@@ -56,12 +56,14 @@ struct _TachoFollow {
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
 	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
 	gint64 grown_ns;		/* when there was something new last */
-	guint n_beside;			/* runs followed by the same process, this one among them */
-	guint64 look_bytes;		/* taken in at once */
-	guint n_opened;			/* how often it was */
-	GHashTable *told;		/* rank -> rows of it, where the run is read whole: (3) */
-	gboolean is_still;		/* what is open has been looked at since */
-	gboolean is_ending;		/* nobody writes any more */
+	gint64 looked_ns;		/* when the newest look began */
+	gint64 known_ns;    /* the same of the newest by which all that was there is known */
+	guint n_beside;	    /* runs followed by the same process, this one among them */
+	guint64 look_bytes; /* taken in at once */
+	guint n_opened;	    /* how often it was */
+	GHashTable *told;   /* rank -> rows of it, where the run is read whole: (3) */
+	gboolean is_still;  /* what is open has been looked at since */
+	gboolean is_ending; /* nobody writes any more */
 	gboolean is_over;
 	gboolean is_several; /* clocks: (3) */
 };
@@ -684,8 +686,12 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 		return FALSE;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
-	if (!is_worth_it(follow, now_ns, is_over))
+	follow->looked_ns = now_ns;
+	if (!is_worth_it(follow, now_ns, is_over)) {
+		if (run_window_read_bytes(follow->window) == follow->seen_bytes)
+			follow->known_ns = now_ns;
 		return TRUE;
+	}
 	timeline = run_window_open(follow->window, error);
 	if (!timeline)
 		return FALSE;
@@ -693,6 +699,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	if (!read_window(follow, timeline))
 		return TRUE;
 	follow->opened_ns = monotonic_ns();
+	follow->known_ns = now_ns;
 	follow->n_opened++;
 	follow->cost_ns = follow->opened_ns - now_ns;
 	follow->is_over = is_over;
@@ -722,6 +729,16 @@ gboolean tacho_follow_is_over(const TachoFollow *follow)
 gboolean tacho_follow_is_behind(const TachoFollow *follow)
 {
 	return run_window_is_behind(follow->window) || (follow->is_ending && !follow->is_over);
+}
+
+gint64 tacho_follow_unread_ns(const TachoFollow *follow)
+{
+	return follow->looked_ns - follow->known_ns;
+}
+
+void follow_set_unread_ns(TachoFollow *follow, gint64 unread_ns)
+{
+	follow->known_ns = follow->looked_ns - unread_ns;
 }
 
 void follow_set_beside(TachoFollow *follow, guint n)

@@ -101,6 +101,8 @@ static void note_counts(struct job *job)
 static void look_at(struct job *job)
 {
 	g_autoptr(GError) error = NULL;
+	gint64 now_unix_ns =
+		g_get_real_time() * 1000; /* a look may take seconds where the machine is busy */
 
 	g_clear_pointer(&job->job.error, g_free);
 	if (job->job.is_over)
@@ -110,7 +112,7 @@ static void look_at(struct job *job)
 		return;
 	}
 	note_counts(job);
-	tacho_detector_judge(job->job.detector, job->job.follow, g_get_real_time() * 1000);
+	tacho_detector_judge(job->job.detector, job->job.follow, now_unix_ns);
 	if (!*job->job.command) {
 		g_free(job->job.command);
 		job->job.command = g_strdup(tacho_follow_command(job->job.follow));

@@ -20,6 +20,8 @@ TachoTable *live_findings_table(void);
 void follow_set_beside(TachoFollow *follow, guint n);
 /* For tests: a row as a look might have brought it, the only new one. */
 void follow_add_row(TachoFollow *follow, const TachoLiveStep *row);
+/* For tests: what is known is so much older than the newest look. */
+void follow_set_unread_ns(TachoFollow *follow, gint64 unread_ns);
 /* For tests: so many bytes are taken in at once. */
 void follow_set_look_bytes(TachoFollow *follow, guint64 bytes);
 

@@ -62,6 +62,9 @@ gboolean tacho_follow_is_over(const TachoFollow *follow);
 /* Whether there was more to read than a look takes: look again at once. */
 gboolean tacho_follow_is_behind(const TachoFollow *follow);
 
+/* How long before the newest look what is known was all that there was: 0, unless reading would have taken more than its share of a core. */
+gint64 tacho_follow_unread_ns(const TachoFollow *follow);
+
 /* TachoLiveStep, as they came: by number, then rank, where ranks go in step. The oldest are dropped, and counted. */
 const GArray *tacho_follow_borrow_steps(const TachoFollow *follow, guint64 *ret_n_dropped);
 /* How many of these came with the last look. When the steps turn out to be others than they seemed (docs/live.md), all are
@@ -126,7 +129,7 @@ typedef struct _TachoDetector TachoDetector;
 TachoDetector *tacho_detector_new(const gchar *run);
 void tacho_detector_free(TachoDetector *detector);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoDetector, tacho_detector_free)
-/* Judge what the look before has brought. Returns how many findings are new: the last of all. */
+/* Judge what the look before has brought, which began at `now_unix_ns`. Returns how many findings are new: the last of all. */
 guint tacho_detector_judge(TachoDetector *detector, const TachoFollow *follow, gint64 now_unix_ns);
 const GPtrArray *tacho_detector_borrow_findings(const TachoDetector *detector); /* TachoFinding */
 

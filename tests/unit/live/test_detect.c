@@ -2,6 +2,7 @@
 #include <string.h>
 #include <tacho/timeline.h>
 
+#include "base/for_each.h"
 #include "live/live_internal.h"
 
 #define MS_NS	G_GINT64_CONSTANT(1000000)
@@ -182,6 +183,24 @@ static void test_stall(void)
 	job_release(&job);
 }
 
+/* The same, of ranks that run: but not where what has come since was not read yet. */
+static void test_unread(void)
+{
+	struct job job;
+
+	job_init(&job, 5);
+	play(&job, 30, HEALTHY, 0.2);
+	FOR_EACH(TachoLiveRank, rank, tacho_follow_borrow_ranks(job.follow))
+		rank->end = TACHO_END_RUNNING;
+	job.now_ns += 100000 * MS_NS;
+	follow_set_unread_ns(job.follow, 90000 * MS_NS);
+	g_assert_cmpuint(tacho_detector_judge(job.detector, job.follow, job.now_ns), ==, 0);
+	follow_set_unread_ns(job.follow, 0);
+	g_assert_cmpuint(tacho_detector_judge(job.detector, job.follow, job.now_ns), ==, 1);
+	g_assert_cmpint(finding_at(&job, 0)->kind, ==, TACHO_FINDING_STALL);
+	job_release(&job);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -190,5 +209,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/detect/straggler", test_straggler);
 	g_test_add_func("/detect/loader", test_loader);
 	g_test_add_func("/detect/stall", test_stall);
+	g_test_add_func("/detect/unread", test_unread);
 	return g_test_run();
 }
