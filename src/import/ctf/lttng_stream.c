@@ -77,10 +77,11 @@ static gboolean write_at(struct lttng_stream *stream, guint64 offset, const void
 	return done == n;
 }
 
+/* Also where that fails, so that offsets of what was in it go on naming the file; lttng_stream_close() says so. */
 static void write_tail(struct lttng_stream *stream)
 {
-	if (write_at(stream, stream->n_written, stream->tail->data, stream->tail->len))
-		stream->n_written += stream->tail->len;
+	write_at(stream, stream->n_written, stream->tail->data, stream->tail->len);
+	stream->n_written += stream->tail->len;
 	g_byte_array_set_size(stream->tail, 0);
 }
 

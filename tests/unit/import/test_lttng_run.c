@@ -5,6 +5,7 @@
 
 #include "ctf_lines.h"
 #include "foreign_traces.h"
+#include "import/ctf/lttng_stream.h"
 #include "timeline_text.h"
 
 #define OPEN "18446744073709551615"
@@ -141,6 +142,28 @@ static void test_damaged(void)
 	ctf_lines_remove(folder);
 }
 
+/* A slice ends whose record could not be written: the disk is full. */
+static void test_full(void)
+{
+	enum { N_RECORDS = 40000 };
+	struct lttng_stream *stream = lttng_stream_new("/dev/full", 0, 7);
+	const struct packet_header told = { 0 };
+	const guint64 words[] = { TRACE_OPEN, 0 }, whole[] = { 5, 0 };
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < N_RECORDS; i++) {
+		const struct record_header header = { .class_id = 1, .stamp = 1000 + i };
+
+		g_assert_true(lttng_stream_add(stream, 80 + 32 * (guint64)i, &header,
+					       i ? whole : words, 2, TRACE_KIND_ANNOTATION));
+	}
+	g_assert_true(lttng_stream_end(stream, 80, N_RECORDS, words + 1, 1));
+	g_assert_false(lttng_stream_close(stream, &told, &error));
+	g_assert_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO);
+	g_assert_nonnull(strstr(error->message, "/dev/full: "));
+	lttng_stream_free(stream);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -152,5 +175,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/lttng_run/elsewhere", test_elsewhere);
 	g_test_add_func("/lttng_run/nobody", test_nobody);
 	g_test_add_func("/lttng_run/damaged", test_damaged);
+	g_test_add_func("/lttng_run/full", test_full);
 	return g_test_run();
 }
