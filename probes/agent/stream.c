@@ -50,12 +50,12 @@ struct tacho_stream {
 	struct stream_file *current; /* the thread's own */
 	struct stream_file *spare;   /* atomic: made by the helper, taken by the thread */
 	struct tacho_writer *writer; /* of the thread; NULL once it has ended */
-	uint64_t discarded;
-	uint64_t told_discarded; /* the helper's: to the engine */
-	size_t granted;		 /* atomic: bytes of `current` the thread may write */
-	size_t kept_bytes;	 /* content when the thread ended */
-	uint64_t stopped_run_ns; /* of its thread, when the recording was stopped */
-	size_t seen_bytes;	 /* the helper's: content of `seen_file` when it last looked */
+	uint64_t discarded;	     /* atomic: the helper reads it, for the engine */
+	uint64_t told_discarded;     /* the helper's: to the engine */
+	size_t granted;		     /* atomic: bytes of `current` the thread may write */
+	size_t kept_bytes;	     /* content when the thread ended */
+	uint64_t stopped_run_ns;     /* of its thread, when the recording was stopped */
+	size_t seen_bytes;	     /* the helper's: content of `seen_file` when it last looked */
 	const struct stream_file *seen_file;
 	uint32_t number, tid;
 	uint32_t newest_index; /* the helper's: of the last file made for the thread */
@@ -291,7 +291,8 @@ static bool drop(struct tacho_writer *writer)
 	if (!tacho_is_alive())
 		return false;
 	if (writer->stream)
-		writer->packet->discarded = ++writer->stream->discarded;
+		writer->packet->discarded =
+			__atomic_add_fetch(&writer->stream->discarded, 1, __ATOMIC_RELAXED);
 	else
 		__atomic_add_fetch(&homeless_drops, 1, __ATOMIC_RELAXED);
 	return false;
@@ -302,8 +303,9 @@ static void adopt_drops(struct tacho_writer *writer)
 {
 	if (!writer->stream)
 		return;
-	writer->stream->discarded += __atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED);
-	writer->packet->discarded = writer->stream->discarded;
+	writer->packet->discarded = __atomic_add_fetch(
+		&writer->stream->discarded,
+		__atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
@@ -537,7 +539,7 @@ static void tell_discarded(struct tacho_stream *stream)
 {
 	uint64_t discarded = __atomic_load_n(&stream->discarded, __ATOMIC_RELAXED);
 
-	if (!tacho_has_engine || discarded == stream->told_discarded)
+	if (discarded == stream->told_discarded)
 		return;
 	stream->told_discarded = discarded;
 	engine_tell_dropped(stream->number, stream->tid, discarded);
@@ -567,7 +569,8 @@ static void cut_stream(struct tacho_stream *stream, size_t keep_bytes)
 		stream_file_free(spare);
 	}
 	stream_file_cut(stream->current, keep_bytes);
-	tell_discarded(stream);
+	if (tacho_has_engine)
+		tell_discarded(stream);
 }
 
 static void unlink_stream(struct tacho_stream *stream)
@@ -679,8 +682,8 @@ static void work(time_t *last_s)
 			if (*last_s)
 				write_new_names();
 			adopt_drops(&tacho_writer);
-			for (struct tacho_stream *stream = first_stream(); stream;
-			     stream = stream->next)
+			for (struct tacho_stream *stream = tacho_has_engine ? first_stream() : NULL;
+			     stream; stream = stream->next)
 				tell_discarded(stream);
 			*last_s = now.tv_sec;
 		}
