@@ -14,6 +14,7 @@
 #include "agent/stream.h"
 #include "common/lttng_events.h"
 #include "common/probe.h"
+#include "trace/trace_kinds.h"
 
 #define COST_ROUNDS 4
 #define COST_EVENTS 8
@@ -98,17 +99,6 @@ static bool is_taken(void)
 	return false;
 }
 
-static bool is_slice(enum trace_kind kind)
-{
-	static const bool are_slices[TRACE_N_KINDS] = {
-#define KIND_IS_SLICE(enumerator, name, is_slice) is_slice,
-		TRACE_KINDS(KIND_IS_SLICE)
-#undef KIND_IS_SLICE
-	};
-
-	return are_slices[kind];
-}
-
 /* Of the kind, what may change until a slice ends is in so many of its first bytes. */
 static size_t bytes_until_end(enum trace_kind kind)
 {
@@ -144,7 +134,7 @@ void tacho_engine_record(const struct record_header *record)
 
 	if (tacho_writer.scratch || !process_trace_class(record->class_id, &kind, &told.name))
 		return;
-	if (is_slice(kind) && *(const uint64_t *)(record + 1) == TRACE_OPEN)
+	if (trace_kind_is_slice(kind) && *(const uint64_t *)(record + 1) == TRACE_OPEN)
 		__atomic_add_fetch(&packet->reserved, 1, __ATOMIC_RELAXED);
 	if (!is_taken())
 		return;
@@ -234,7 +224,7 @@ uint64_t engine_cost_ps(enum trace_kind kind)
 {
 	if (!tacho_has_engine)
 		return 0;
-	return is_slice(kind) ? 2 * event_ps : event_ps;
+	return trace_kind_is_slice(kind) ? 2 * event_ps : event_ps;
 }
 
 const char *engine_open(const uint8_t *uuid, const char *text)

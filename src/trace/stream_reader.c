@@ -7,6 +7,7 @@
 #include "trace/slice_columns.h"
 #include "trace/source.h"
 #include "trace/trace_metadata.h"
+#include "trace/trace_kinds.h"
 
 /* A record so much later than the making of its file was not stamped by a clock. */
 #define MAX_FILE_SPAN_S (400u * 24 * 3600)
@@ -693,9 +694,6 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 					const struct trace_metadata *metadata,
 					const struct stream_file_place *files, guint n_files)
 {
-#define IS_SLICE(enumerator, name, is_slice) is_slice,
-	static const guint8 is_slice[] = { TRACE_KINDS(IS_SLICE) };
-#undef IS_SLICE
 	guint64 n_by_kind[TRACE_N_KINDS + 1] = { 0 };
 	struct stream_count count = { .first_late = G_MAXUINT64 };
 
@@ -705,7 +703,7 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 		count_file(source, &files[i], metadata, n_by_kind, &count.first_late);
 	}
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
-		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
+		count.n_slices += trace_kind_is_slice(kind) ? n_by_kind[kind] : 0;
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
 		count.n_queued += is_queued((guint8)kind) ? n_by_kind[kind] : 0;
 	count.n_slices -= count.n_queued;

@@ -6,6 +6,8 @@
 #include <tacho/import.h>
 #include <unistd.h>
 
+#include "trace/trace_kinds.h"
+
 enum { MAX_TAIL_BYTES = 1 << 20, MAX_RECORD_BYTES = 1 << 20 };
 
 #define DURATION_OFFSET (sizeof(struct record_header))
@@ -96,17 +98,6 @@ static void store(struct lttng_stream *stream, guint64 offset, const void *bytes
 
 /* --- records -------------------------------------------------------------------------------- */
 
-static gboolean is_slice(enum trace_kind kind)
-{
-	static const gboolean are_slices[TRACE_N_KINDS] = {
-#define KIND_IS_SLICE(enumerator, name, is_slice) is_slice,
-		TRACE_KINDS(KIND_IS_SLICE)
-#undef KIND_IS_SLICE
-	};
-
-	return are_slices[kind];
-}
-
 /* Those of the other kinds overlap what follows them. */
 static gboolean does_nest(enum trace_kind kind)
 {
@@ -135,7 +126,7 @@ gboolean lttng_stream_add(struct lttng_stream *stream, guint64 position,
 	struct record_header header = *told;
 	guint64 offset = stream->n_written + stream->tail->len;
 
-	if (n_words > MAX_RECORD_BYTES / sizeof(*words) || (is_slice(kind) && !n_words))
+	if (n_words > MAX_RECORD_BYTES / sizeof(*words) || (trace_kind_is_slice(kind) && !n_words))
 		return FALSE;
 	if (stream->has_records &&
 	    (position <= stream->last_position || header.stamp < stream->last_stamp))
@@ -146,7 +137,7 @@ gboolean lttng_stream_add(struct lttng_stream *stream, guint64 position,
 	stream->has_records = TRUE;
 	stream->last_position = position;
 	stream->last_stamp = header.stamp;
-	if (is_slice(kind) && words[0] == TRACE_OPEN)
+	if (trace_kind_is_slice(kind) && words[0] == TRACE_OPEN)
 		note_begun(stream, position, offset, &header, kind);
 	if (stream->tail->len >= MAX_TAIL_BYTES)
 		write_tail(stream);
