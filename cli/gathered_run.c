@@ -11,6 +11,7 @@
 #include "part_copy.h"
 #include "remove_tree.h"
 #include "base/order.h"
+#include "base/visible_names.h"
 #include "trace/one_job.h"
 #include "trace/trace_layout.h"
 
@@ -83,14 +84,9 @@ static struct part *part_new(const gchar *path, const gchar *name)
 /* The runs in the folder, by name. */
 static GPtrArray *list_parts(const gchar *folder)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) names = visible_names(folder);
 	GPtrArray *parts = g_ptr_array_new_with_free_func(part_free);
-	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-	const gchar *name;
 
-	while (entries && (name = g_dir_read_name(entries)))
-		if (*name != '.')
-			g_ptr_array_add(names, g_strdup(name));
 	g_ptr_array_sort(names, order_text);
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree gchar *path = g_build_filename(folder, names->pdata[i], NULL);

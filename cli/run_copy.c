@@ -10,6 +10,7 @@
 
 #include "copy_bytes.h"
 #include "new_folder.h"
+#include "base/visible_names.h"
 #include "trace/trace_layout.h"
 
 #define METADATA "metadata"
@@ -105,13 +106,8 @@ static gint compare_names(gconstpointer first, gconstpointer second)
 /* What is whole in a folder; its metadata is the last. */
 static GPtrArray *list_names(const gchar *folder)
 {
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-	const gchar *name;
+	GPtrArray *names = visible_names(folder);
 
-	while (entries && (name = g_dir_read_name(entries)))
-		if (*name != '.')
-			g_ptr_array_add(names, g_strdup(name));
 	g_ptr_array_sort(names, compare_names);
 	return names;
 }

@@ -8,6 +8,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "base/visible_names.h"
 #include "import/ctf/ctf_reader.h"
 #include "import/ctf/lttng_stream.h"
 #include "trace/trace_layout.h"
@@ -623,23 +624,10 @@ gboolean lttng_run_read_unread(const gchar *path, const gchar *target, GError **
 	return FALSE;
 }
 
-/* The names in a folder, hidden ones left out. */
-static GPtrArray *list_visible(const gchar *folder)
-{
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-	const gchar *name;
-
-	while (entries && (name = g_dir_read_name(entries)))
-		if (*name != '.')
-			g_ptr_array_add(names, g_strdup(name));
-	return names;
-}
-
 /* Lines of losses go behind those that are there; processes beside what is there. */
 static gboolean move_into(const gchar *made, const gchar *run, GError **error)
 {
-	g_autoptr(GPtrArray) names = list_visible(made);
+	g_autoptr(GPtrArray) names = visible_names(made);
 
 	FOR_EACH_POINTER(const gchar, name, names) {
 		g_autofree gchar *from = g_build_filename(made, name, NULL);
