@@ -99,8 +99,14 @@ void tacho_detector_free(TachoDetector *detector)
 	g_free(detector->run);
 	g_ptr_array_unref(detector->findings);
 	g_hash_table_unref(detector->memory);
-	other_load_free(detector->load);
+	other_load_unref(detector->load);
 	g_free(detector);
+}
+
+void detector_share_load(TachoDetector *detector, OtherLoad *load)
+{
+	other_load_unref(detector->load);
+	detector->load = other_load_ref(load);
 }
 
 const GPtrArray *tacho_detector_borrow_findings(const TachoDetector *detector)
@@ -416,9 +422,10 @@ static const gchar *find_grown(const GArray *now, const GArray *before, gdouble 
 /* Who else has taken the cores, where ranks wanted one and had none. */
 static void tell_load(TachoDetector *detector, GString *evidence)
 {
-	g_autofree gchar *others = other_load_tell(detector->load);
+	const GArray *ranks = tacho_follow_borrow_ranks(detector->follow);
+	g_autofree gchar *others = other_load_tell(detector->load, ranks);
 
-	FOR_EACH(const TachoLiveRank, rank, tacho_follow_borrow_ranks(detector->follow))
+	FOR_EACH(const TachoLiveRank, rank, ranks)
 		if (isfinite(rank->delayed_share) && rank->delayed_share > 0.1)
 			g_string_append_printf(
 				evidence,
@@ -640,7 +647,7 @@ guint tacho_detector_judge(TachoDetector *detector, const TachoFollow *follow, g
 	detector->n_new = 0;
 	if (!detector->first_step_ns && recent_steps_last(follow) >= 0)
 		detector->first_step_ns = now_unix_ns;
-	other_load_look(detector->load, tacho_follow_borrow_ranks(follow));
+	other_load_look(detector->load);
 	judge_ends(detector);
 	judge_stillness(detector);
 	if (tacho_follow_n_new(follow)) {

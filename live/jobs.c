@@ -15,6 +15,7 @@ struct job {
 
 struct _TachoJobs {
 	GPtrArray *jobs; /* struct job */
+	OtherLoad *load;
 	gboolean is_named;
 	guint n_seen;
 };
@@ -46,6 +47,7 @@ static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar 
 		.follow = tacho_follow_new(&path, 1),
 		.detector = tacho_detector_new(path),
 	};
+	detector_share_load(job->job.detector, jobs->load);
 	g_ptr_array_add(jobs->jobs, job);
 }
 
@@ -54,6 +56,7 @@ TachoJobs *tacho_jobs_new(const gchar *const *paths, guint n_paths)
 	TachoJobs *jobs = g_new0(TachoJobs, 1);
 
 	jobs->jobs = g_ptr_array_new_with_free_func(job_free);
+	jobs->load = other_load_new();
 	jobs->is_named = n_paths > 0;
 	for (guint i = 0; i < n_paths; i++)
 		add_job(jobs, 0, paths[i], NULL, 0);
@@ -65,6 +68,7 @@ void tacho_jobs_free(TachoJobs *jobs)
 	if (!jobs)
 		return;
 	g_ptr_array_unref(jobs->jobs);
+	other_load_unref(jobs->load);
 	g_free(jobs);
 }
 

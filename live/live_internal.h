@@ -5,6 +5,8 @@
 #include <tacho/live.h>
 #include <tacho/info.h>
 
+#include "live/other_load.h"
+
 struct recent_rank;
 
 gdouble live_median(const gdouble *values, guint n); /* NaN of none */
@@ -16,6 +18,8 @@ TachoTable *live_jobs_table(void);
 TachoTable *live_ranks_table(void);
 TachoTable *live_findings_table(void);
 
+/* What other processes use is looked at once for all jobs, in `load`. */
+void detector_share_load(TachoDetector *detector, OtherLoad *load);
 /* So many runs, this one among them, share a core's time. */
 void follow_set_beside(TachoFollow *follow, guint n);
 /* For tests: a row as a look might have brought it, the only new one. */

@@ -11,37 +11,45 @@
 #define MUCH	   0.4 /* of a core */
 #define TEXT_BYTES 1024
 
+/* A process, and what it has used. */
 struct used {
 	guint64 ticks;
 	gdouble share; /* of a core, between the last two looks */
+	guint32 parent;
+	gchar name[64];
 };
 
 struct _OtherLoad {
+	gint n_users;
 	GHashTable *used; /* pid -> struct used */
 	gint64 at_us;
-	guint32 pid;
-	gdouble share; /* of the process that uses most */
-	gchar name[64];
 };
 
 OtherLoad *other_load_new(void)
 {
 	OtherLoad *load = g_new0(OtherLoad, 1);
 
+	load->n_users = 1;
 	load->used = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	return load;
 }
 
-void other_load_free(OtherLoad *load)
+OtherLoad *other_load_ref(OtherLoad *load)
 {
-	if (!load)
+	load->n_users++;
+	return load;
+}
+
+void other_load_unref(OtherLoad *load)
+{
+	if (!load || --load->n_users)
 		return;
 	g_hash_table_unref(load->used);
 	g_free(load);
 }
 
-/* What the process has used, in ticks, and its name; false: it is gone. */
-static gboolean read_used(guint32 pid, guint64 *ret_ticks, guint32 *ret_parent, gchar name[64])
+/* False: the process is gone. */
+static gboolean read_used(guint32 pid, struct used *used)
 {
 	gchar path[64], text[TEXT_BYTES];
 	unsigned long long user, system;
@@ -59,47 +67,29 @@ static gboolean read_used(guint32 pid, guint64 *ret_ticks, guint32 *ret_parent, 
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||
-	    sscanf(end + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", ret_parent,
+	    sscanf(end + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &used->parent,
 		   &user, &system) != 3)
 		return FALSE;
 	*end = '\0';
-	g_strlcpy(name, begin + 1, 64);
-	*ret_ticks = user + system;
+	g_strlcpy(used->name, begin + 1, sizeof(used->name));
+	used->ticks = user + system;
 	return TRUE;
 }
 
-static gboolean is_of_job(const GArray *ranks, guint32 pid, guint32 parent)
+static void look_at(const OtherLoad *load, GHashTable *now, guint32 pid, gdouble seconds)
 {
-	FOR_EACH(const TachoLiveRank, rank, ranks)
-		if (rank->pid == pid || rank->pid == parent)
-			return TRUE;
-	return pid == (guint32)getpid();
-}
+	const struct used *before = g_hash_table_lookup(load->used, GUINT_TO_POINTER(pid));
+	struct used used = { 0 };
 
-static void look_at(OtherLoad *load, GHashTable *now, guint32 pid, const GArray *ranks,
-		    gdouble seconds)
-{
-	struct used *before = g_hash_table_lookup(load->used, GUINT_TO_POINTER(pid));
-	struct used *used = g_new0(struct used, 1);
-	guint32 parent;
-	gchar name[64];
-
-	if (!read_used(pid, &used->ticks, &parent, name) || is_of_job(ranks, pid, parent)) {
-		g_free(used);
+	if (!read_used(pid, &used))
 		return;
-	}
-	if (before && used->ticks >= before->ticks)
-		used->share = (gdouble)(used->ticks - before->ticks) /
-			      (gdouble)sysconf(_SC_CLK_TCK) / seconds;
-	if (used->share > load->share) {
-		load->share = used->share;
-		load->pid = pid;
-		g_strlcpy(load->name, name, sizeof(load->name));
-	}
-	g_hash_table_insert(now, GUINT_TO_POINTER(pid), used);
+	if (before && used.ticks >= before->ticks)
+		used.share = (gdouble)(used.ticks - before->ticks) / (gdouble)sysconf(_SC_CLK_TCK) /
+			     seconds;
+	g_hash_table_insert(now, GUINT_TO_POINTER(pid), g_memdup2(&used, sizeof(used)));
 }
 
-void other_load_look(OtherLoad *load, const GArray *ranks)
+void other_load_look(OtherLoad *load)
 {
 	gint64 now_us = g_get_monotonic_time();
 	gdouble seconds = (gdouble)(now_us - load->at_us) / 1e6;
@@ -111,21 +101,40 @@ void other_load_look(OtherLoad *load, const GArray *ranks)
 		return;
 	folder = g_dir_open("/proc", 0, NULL);
 	now = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	load->share = 0;
 	while (folder && (name = g_dir_read_name(folder)))
 		if (g_ascii_isdigit(*name))
-			look_at(load, now, (guint32)g_ascii_strtoull(name, NULL, 10), ranks,
-				seconds);
+			look_at(load, now, (guint32)g_ascii_strtoull(name, NULL, 10), seconds);
 	g_hash_table_unref(load->used);
 	load->used = now;
 	load->at_us = now_us;
 }
 
-gchar *other_load_tell(const OtherLoad *load)
+static gboolean is_of_job(const GArray *ranks, guint32 pid, guint32 parent)
 {
-	g_autofree gchar *name = tacho_printable(load->name);
+	FOR_EACH(const TachoLiveRank, rank, ranks)
+		if (rank->pid == pid || rank->pid == parent)
+			return TRUE;
+	return pid == (guint32)getpid();
+}
 
-	return load->share < MUCH ? NULL
-				  : g_strdup_printf("process %u (%s) used %.0f %% of a core",
-						    load->pid, name, load->share * 100);
+gchar *other_load_tell(const OtherLoad *load, const GArray *ranks)
+{
+	const struct used *most = NULL;
+	g_autofree gchar *name = NULL;
+	guint32 pid = 0;
+
+	FOR_EACH_ENTRY(entry, load->used) {
+		const struct used *used = entry.value;
+
+		if (used->share < (most ? most->share : MUCH) ||
+		    is_of_job(ranks, GPOINTER_TO_UINT(entry.key), used->parent))
+			continue;
+		most = used;
+		pid = GPOINTER_TO_UINT(entry.key);
+	}
+	if (!most)
+		return NULL;
+	name = tacho_printable(most->name);
+	return g_strdup_printf("process %u (%s) used %.0f %% of a core", pid, name,
+			       most->share * 100);
 }
