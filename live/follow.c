@@ -717,6 +717,7 @@ gboolean tacho_follow_look(TachoFollow *follow, GError **error)
 	/* what was found to be over may still have rows to give, which come with the next look */
 	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
 		is_read = look_once(follow, error);
+	run_window_rest(follow->window);
 	process_stats_look(follow->stats, follow->ranks);
 	return is_read;
 }

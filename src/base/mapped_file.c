@@ -251,6 +251,13 @@ void mapped_file_expect_little(const struct mapped_file *file)
 		madvise((void *)file->bytes, file->size_bytes, advices[i]);
 }
 
+void mapped_file_rest(const struct mapped_file *file)
+{
+	/* of a shared mapping only the mapping goes: what was in the pages is the file's, and where it was cut, zeros come again */
+	if (file->region)
+		madvise((void *)file->bytes, file->size_bytes, MADV_DONTNEED);
+}
+
 void mapped_file_close(struct mapped_file *file)
 {
 	if (file->region) {

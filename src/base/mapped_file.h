@@ -29,6 +29,8 @@ void mapped_file_preload(const struct mapped_file *file, gsize n_bytes);
 /* Only a few places of the file will be looked at: what lies around them is neither read nor mapped beside them, which the
  * kernel else does, up to 2 MiB each. A wish, as above. */
 void mapped_file_expect_little(const struct mapped_file *file);
+/* Nothing will be looked at for a while: what is mapped of the file counts as this process's memory no longer. */
+void mapped_file_rest(const struct mapped_file *file);
 void mapped_file_close(struct mapped_file *file);
 
 #endif

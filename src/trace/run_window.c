@@ -573,6 +573,14 @@ void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+void run_window_rest(RunWindow *window)
+{
+	FOR_EACH_POINTER(const struct window_process, process, window->processes)
+		FOR_EACH_POINTER(const struct window_stream, stream, process->streams)
+			FOR_EACH_POINTER(const struct window_file, file, stream->files)
+				mapped_file_rest(&file->mapped);
+}
+
 TachoTimeline *run_window_open(RunWindow *window, GError **error)
 {
 	return run_reader_open_window(window, error);

@@ -47,6 +47,9 @@ void run_window_close(RunWindow *window, TachoTimeline *timeline);
 /* The number of the record behind a `source` handle of the timeline that was opened last; 0: it is none of the run's. */
 guint64 run_window_record(const RunWindow *window, guint64 handle);
 
+/* Until the window grows or is opened again, its files take no memory. */
+void run_window_rest(RunWindow *window);
+
 /* Move the cut of the process whose trace is at `path` to `cut_unix_ns`, unless it is behind that already. */
 void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns);
 /* All from the beginning again. */
