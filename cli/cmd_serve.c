@@ -12,8 +12,8 @@
 #include "serve_push.h"
 
 #define DEFAULT_PORT 9460
-#define LEAST_TOKEN  16 /* characters */
-#define PAUSE_MS     500
+#define LEAST_TOKEN  16	  /* characters */
+#define PAUSE_MS     1000 /* as often as the page asks */
 
 static const gchar usage[] = "[RUN...]";
 static const gchar description[] =
@@ -86,6 +86,7 @@ static void run(HttpServer *server, ServePush *push, Fleet *fleet, TachoJobs *jo
 {
 	gchar name[256] = "";
 	g_autofree gchar *host = NULL;
+	LiveState *state = NULL, *before;
 
 	gethostname(name, sizeof(name) - 1);
 	host = live_series_text(name, LIVE_LABEL_BYTES);
@@ -100,11 +101,16 @@ static void run(HttpServer *server, ServePush *push, Fleet *fleet, TachoJobs *jo
 		gathered = add_fleet(own, fleet);
 		all = gathered ? gathered : own;
 		serve_push_look(push, all);
-		if (server)
-			http_server_show(server, live_state_new(jobs, host, own, all, fleet));
+		if (server) {
+			before = state;
+			state = live_state_new(jobs, host, own, all, fleet, before);
+			live_state_unref(before);
+			http_server_show(server, live_state_ref(state));
+		}
 		/* no more than half of a core, however many jobs there are */
 		follow_pause((guint)MAX(PAUSE_MS, (g_get_monotonic_time() - begin_us) / 1000));
 	}
+	live_state_unref(state);
 }
 
 /* Begin to gather from the hosts that were named; none: `*ret_fleet` is NULL. False: it cannot, as was said. */
@@ -227,7 +233,7 @@ int cmd_serve(int argc, char **argv)
 	int status = CLI_BAD;
 
 	if (cli_parse("serve", usage, description, entries, &argc, &argv)) {
-		follow_is_interrupted();
+		follow_begin();
 		status = serve(&options, argc, argv);
 	}
 	g_free(options.address);

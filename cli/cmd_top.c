@@ -109,7 +109,7 @@ int cmd_top(int argc, char **argv)
 				options.interval_s);
 	if (options.count < 0)
 		return cli_fail("top", "--count takes a number of tables, not %d", options.count);
-	follow_is_interrupted();
+	follow_begin();
 	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
 #ifdef TACHO_HAVE_CURSES
 	if (has_screen(&options)) {

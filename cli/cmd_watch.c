@@ -199,6 +199,6 @@ int cmd_watch(int argc, char **argv)
 	if (dump && g_mkdir_with_parents(dump, 0700) < 0)
 		return cli_fail("watch", "--dump: cannot make %s: %s", dump, g_strerror(errno));
 	options.dump = dump;
-	follow_is_interrupted();
+	follow_begin();
 	return watch(&options, argc, argv);
 }

@@ -1,6 +1,7 @@
 #include "follow_report.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <tacho/live.h>
@@ -8,7 +9,10 @@
 
 #include "cli.h"
 
-#define PAUSE_MS   200
+#define PAUSE_MS 200
+#define KEPT_BYTES                                                                                 \
+	(1                                                                                         \
+	 << 20) /* arrays so large are given back; smaller ones are kept for the next look, which takes about as much */
 #define PATIENCE_S 10 /* for a run that is not there yet */
 
 static volatile sig_atomic_t is_interrupted;
@@ -19,16 +23,19 @@ static void note_signal(int number)
 	is_interrupted = 1;
 }
 
-gboolean follow_is_interrupted(void)
+void follow_begin(void)
 {
-	static gboolean is_ready;
 	struct sigaction action = { .sa_handler = note_signal };
 
-	if (!is_ready) {
-		sigaction(SIGINT, &action, NULL);
-		sigaction(SIGTERM, &action, NULL);
-		is_ready = TRUE;
-	}
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	/* else each look has its arrays mapped, filled with zeros by the kernel, and given back */
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
+gboolean follow_is_interrupted(void)
+{
 	return is_interrupted;
 }
 
@@ -108,7 +115,7 @@ int follow_report_run(const gchar *command, gboolean is_json, int argc, char **a
 
 	if (argc < 2)
 		return cli_fail(command, "name the run to follow (see 'tacho %s --help')", command);
-	follow_is_interrupted();
+	follow_begin();
 	follow = tacho_follow_new((const gchar *const *)argv + 1, (guint)argc - 1);
 	if (!wait_for(follow, &error))
 		return cli_fail_error(command, error);

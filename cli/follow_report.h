@@ -8,7 +8,9 @@
  * status. */
 int follow_report_run(const gchar *command, gboolean is_json, int argc, char **argv);
 
-/* Whether SIGINT or SIGTERM has come since the first call, which has them only noted from then on. */
+/* Make ready to follow: from here on SIGINT and SIGTERM are only noted, and memory is kept from one look to the next. */
+void follow_begin(void);
+/* Whether one of the two has come since. */
 gboolean follow_is_interrupted(void);
 /* Sleep, or until a signal comes. */
 void follow_pause(guint milliseconds);

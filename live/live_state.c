@@ -102,7 +102,53 @@ static void write_steps(JsonWriter *json, const TachoFollow *follow)
 	json_writer_end_array(json);
 }
 
-static gchar *job_json(const TachoJob *job)
+/* --- steps of a job: (3) ---------------------------------------------------------------------- */
+
+struct steps_text {
+	guint64 n_rows; /* that there ever were */
+	guint n_beginnings;
+	gchar *json;
+};
+
+static void steps_text_free(gpointer pointer)
+{
+	struct steps_text *steps = pointer;
+
+	g_free(steps->json);
+	g_free(steps);
+}
+
+static struct steps_text *make_steps(const TachoJob *job, const struct steps_text *before)
+{
+	struct steps_text *steps = g_new0(struct steps_text, 1);
+	guint64 n_dropped;
+	struct text text;
+
+	steps->n_rows = tacho_follow_borrow_steps(job->follow, &n_dropped)->len + n_dropped;
+	steps->n_beginnings = tacho_follow_n_beginnings(job->follow);
+	if (before && before->n_rows == steps->n_rows &&
+	    before->n_beginnings == steps->n_beginnings) {
+		steps->json = g_strdup(before->json);
+		return steps;
+	}
+	text_begin(&text);
+	write_steps(text.json, job->follow);
+	steps->json = text_end(&text);
+	return steps;
+}
+
+/* The object, with its steps as its last member. The caller's. */
+static gchar *add_steps(gchar *object, const struct steps_text *steps)
+{
+	gchar *json;
+
+	*strrchr(object, '}') = '\0';
+	json = g_strconcat(object, ",\"steps\":", steps->json, "}\n", NULL);
+	g_free(object);
+	return json;
+}
+
+static gchar *job_json(const TachoJob *job, const struct steps_text *steps)
 {
 	g_autoptr(TachoTable) ranks = tacho_job_ranks_table(job);
 	g_autoptr(TachoTable) findings = tacho_job_findings_table(job);
@@ -118,10 +164,8 @@ static gchar *job_json(const TachoJob *job)
 	table_write_json(ranks, text.json);
 	json_writer_key(text.json, "findings");
 	table_write_json(findings, text.json);
-	json_writer_key(text.json, "steps");
-	write_steps(text.json, job->follow);
 	json_writer_end_object(text.json);
-	return text_end(&text);
+	return add_steps(text_end(&text), steps);
 }
 
 /* Rows of other hosts behind our own. */
@@ -143,7 +187,7 @@ static gchar *all_jobs_json(const gchar *own, Fleet *fleet)
 }
 
 LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSeries *own,
-			  const LiveSeries *all, Fleet *fleet)
+			  const LiveSeries *all, Fleet *fleet, const LiveState *before)
 {
 	LiveState *state = g_new0(LiveState, 1);
 
@@ -156,8 +200,15 @@ LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSe
 		state->hosts = fleet_hosts_json(fleet);
 	}
 	state->job = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs))
-		g_hash_table_insert(state->job, GUINT_TO_POINTER(job->id), job_json(job));
+	state->steps = g_hash_table_new_full(NULL, NULL, NULL, steps_text_free);
+	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs)) {
+		gpointer id = GUINT_TO_POINTER(job->id);
+		struct steps_text *steps =
+			make_steps(job, before ? g_hash_table_lookup(before->steps, id) : NULL);
+
+		g_hash_table_insert(state->steps, id, steps);
+		g_hash_table_insert(state->job, id, job_json(job, steps));
+	}
 	return state;
 }
 
@@ -177,5 +228,6 @@ void live_state_unref(LiveState *state)
 	g_free(state->own_metrics);
 	g_free(state->hosts);
 	g_hash_table_unref(state->job);
+	g_hash_table_unref(state->steps);
 	g_free(state);
 }

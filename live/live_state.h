@@ -1,7 +1,8 @@
 /* live_state: what the jobs of this host were at the last look, as the texts that a server answers with.
  *
  * (1) A state never changes once it is made: a new look makes a new one. So who answers a slow client holds nobody up.
- * (2) Series are bounded: live_series.h (1). */
+ * (2) Series are bounded: live_series.h (1).
+ * (3) Most of a state's text are steps of jobs, which are new only when a job was read: until then they are the state's before. */
 #ifndef TACHO_LIVE_STATE_H
 #define TACHO_LIVE_STATE_H
 
@@ -16,12 +17,13 @@ typedef struct {
 	gchar *metrics, *own_metrics; /* as Prometheus reads them */
 	gchar *hosts;		      /* JSON */
 	GHashTable *job;	      /* id -> JSON */
+	GHashTable *steps;	      /* id -> struct steps_text: (3) */
 } LiveState;
 
 /* `host` is called so, and these are its jobs; `own` are their series, and `all` those of the fleet as well. `fleet` may be NULL: then `all`
- * are `own`. */
+ * are `own`. `before`: the state of the look before, or NULL. */
 LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSeries *own,
-			  const LiveSeries *all, Fleet *fleet);
+			  const LiveSeries *all, Fleet *fleet, const LiveState *before);
 LiveState *live_state_ref(LiveState *state);
 void live_state_unref(LiveState *state);
 

@@ -6,7 +6,8 @@
 
 #include "base/for_each.h"
 
-#define LEAST_US 200000 /* between two looks */
+#define LEAST_US                                                                                   \
+	(G_USEC_PER_SEC * 9 / 10) /* between two looks; who looks each second never waits for two */
 
 /* A process when it was looked at last. */
 struct seen {
@@ -17,6 +18,8 @@ struct seen {
 
 struct _ProcessStats {
 	GHashTable *seen; /* pid -> struct seen */
+	gint64 looked_us;
+	guint n_looked; /* ranks, then */
 };
 
 ProcessStats *process_stats_new(void)
@@ -91,7 +94,7 @@ static gdouble delayed_share(ProcessStats *stats, guint32 pid)
 		seen->at_us = now_us;
 		g_hash_table_insert(stats->seen, GUINT_TO_POINTER(pid), seen);
 	}
-	if (now_us - seen->at_us < LEAST_US || delay_ns < seen->delay_ns)
+	if (now_us == seen->at_us || delay_ns < seen->delay_ns)
 		return seen->share;
 	seen->share = (gdouble)(delay_ns - seen->delay_ns) / 1e3 / (gdouble)(now_us - seen->at_us);
 	seen->delay_ns = delay_ns;
@@ -101,6 +104,12 @@ static gdouble delayed_share(ProcessStats *stats, guint32 pid)
 
 void process_stats_look(ProcessStats *stats, GArray *ranks)
 {
+	gint64 now_us = g_get_monotonic_time();
+
+	if (ranks->len == stats->n_looked && now_us - stats->looked_us < LEAST_US)
+		return;
+	stats->looked_us = now_us;
+	stats->n_looked = ranks->len;
 	FOR_EACH(TachoLiveRank, rank, ranks) {
 		gboolean is_here = rank->end == TACHO_END_RUNNING &&
 				   g_strcmp0(rank->host, g_get_host_name()) == 0;

@@ -8,7 +8,7 @@ typedef struct _ProcessStats ProcessStats;
 
 ProcessStats *process_stats_new(void);
 void process_stats_free(ProcessStats *stats);
-/* Fill in anonymous_bytes, delayed_share and state of each TachoLiveRank. */
+/* Fill in anonymous_bytes, delayed_share and state of each TachoLiveRank, unless that was done less than a second ago. */
 void process_stats_look(ProcessStats *stats, GArray *ranks);
 
 #endif

@@ -166,6 +166,15 @@ static gboolean find_origin(struct run_reader *reader)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
+/* A window is small, and read again and again beside the jobs: it takes no threads. */
+static void run_tasks(const struct run_reader *reader, guint n_tasks, WorkerTask task)
+{
+	for (guint i = 0; reader->window && i < n_tasks; i++)
+		task(i, (gpointer)reader);
+	if (!reader->window)
+		worker_pool_run(n_tasks, task, (gpointer)reader);
+}
+
 static gint compare_tasks(gconstpointer first, gconstpointer second)
 {
 	guint64 a = ((const struct stream_task *)first)->stream->n_bytes;
@@ -229,7 +238,7 @@ static gboolean make_room(struct run_reader *reader, GError **error)
 
 static gboolean read_streams(struct run_reader *reader, GError **error)
 {
-	worker_pool_run(reader->tasks->len, read_stream, reader);
+	run_tasks(reader, reader->tasks->len, read_stream);
 	for (guint i = 0; i < reader->tasks->len; i++)
 		if (g_array_index(reader->tasks, struct stream_task, i)
 			    .stream->rows.is_out_of_memory) {
@@ -391,7 +400,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 {
 	make_tasks(reader);
 	share_clocks(reader);
-	worker_pool_run(reader->tasks->len, count_stream, reader);
+	run_tasks(reader, reader->tasks->len, count_stream);
 	if (!find_origin(reader))
 		return run_share_fail(reader->timeline, "", error);
 	if (!make_room(reader, error) || !read_streams(reader, error) ||
@@ -416,7 +425,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 		return FALSE;
 	run_share_lives(reader->timeline);
 	flow_records_join(reader->timeline, reader->processes);
-	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
+	run_tasks(reader, reader->processes->len, fill_memory_sizes);
 	g_array_sort(reader->timeline->marks, compare_marks);
 	for (guint i = 0; i < reader->processes->len; i++) {
 		process_facts_add_faults(reader->timeline, process_at(reader, i),
