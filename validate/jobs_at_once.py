@@ -25,6 +25,7 @@ from faults import HERE, Job, TrialError
 
 SETTLE_S = 10
 PATIENCE_S = 600
+TOLD_WITHIN_S = 15
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -143,10 +144,19 @@ def check(arguments, jobs, pids, rows):
     return wrong
 
 
-def wait_for(jobs):
-    until = time.time() + PATIENCE_S
+def wait_for(jobs, url):
+    """Until all are over; what `serve` says of each when it is, for a minute later it has forgotten it."""
+    until, rows = time.time() + PATIENCE_S, []
     for job in jobs:
         job.processes[0].wait(max(1, until - time.time()))
+        told_until = time.time() + TOLD_WITHIN_S
+        while True:
+            mine = [row for row in json.loads(ask(url, "api/jobs")) if row["run"] == job.runs[0]]
+            if (mine and mine[0]["state"] != "running") or time.time() > told_until:
+                break
+            time.sleep(1)
+        rows += mine
+    return rows
 
 
 def main():
@@ -173,9 +183,7 @@ def main():
         took = measure(arguments, url, lookers)
         runs = [job.runs[0] for job in jobs]
         steps_then = {row["run"]: row["steps"] for row in json.loads(ask(url, "api/jobs"))}
-        wait_for(jobs)
-        time.sleep(5)
-        rows = {"serve": json.loads(ask(url, "api/jobs")),
+        rows = {"serve": wait_for(jobs, url),
                 "top": json.loads(subprocess.run([arguments.tacho, "top", "--json", *runs], env=jobs[0].environment, capture_output=True,
                                                  text=True, check=True).stdout)}
         wrong = check(arguments, jobs, pids, rows)
