@@ -118,6 +118,7 @@ bool cupti_load(struct cupti *cupti, char *why, size_t why_size)
 #undef CUPTI_FIND
 	if (dladdr((void *)cupti->GetVersion, &info) && info.dli_fname)
 		snprintf(cupti->path, sizeof(cupti->path), "%s", info.dli_fname);
+	cupti->library = library;
 	if (cupti->GetVersion(&cupti->version) != CUPTI_SUCCESS)
 		cupti->version = 0;
 	return true;

@@ -15,6 +15,7 @@ struct cupti {
 #undef CUPTI_MEMBER
 	uint32_t version; /* of its interface: 18 (11.8), 28 (12.9), 130500 (13.5) */
 	char path[512];
+	void *library;
 };
 
 /* False: why, in `why`. */
