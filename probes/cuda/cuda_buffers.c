@@ -47,7 +47,7 @@ static void give_back(void *buffer)
 	munmap(buffer, BUFFER_BYTES);
 }
 
-static void count_lost(size_t n)
+void cuda_count_lost(size_t n)
 {
 	if (n > MAX_COUNTED)
 		n = MAX_COUNTED;
@@ -74,7 +74,7 @@ static void read_records(uint8_t *buffer, size_t valid_size)
 	}
 	if (!is_sane)
 		tacho_say("CUPTI's clock has jumped: what the device did meanwhile is left out");
-	count_lost(n_lost);
+	cuda_count_lost(n_lost);
 }
 
 static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -95,7 +95,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	if (tacho_is_alive())
 		read_records(buffer, valid_size);
 	if (library->ActivityGetNumDroppedRecords(context, stream, &n_dropped) == CUPTI_SUCCESS)
-		count_lost(n_dropped);
+		cuda_count_lost(n_dropped);
 	tacho_writer.is_inside--;
 	pthread_mutex_unlock(&writing);
 	give_back(buffer);

@@ -6,9 +6,14 @@
 #ifndef TACHO_CUDA_BUFFERS_H
 #define TACHO_CUDA_BUFFERS_H
 
+#include <stddef.h>
+
 struct cupti;
 
 /* Hand CUPTI the two functions. The library stays as it is. Returns CUPTI's result. */
 int cuda_buffers_start(const struct cupti *cupti);
+
+/* So many records are missing from what the calling thread writes. */
+void cuda_count_lost(size_t n);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/activity.h"
+#include "cuda/cuda_counters.h"
 #include "cuda/cupti_library.h"
 
 #define N_IDS	   1024 /* of functions of a domain */
@@ -250,6 +251,8 @@ void cuda_calls_told(void *cupti, uint32_t domain, uint32_t id, const void *told
 {
 	const struct cupti_call *call = told;
 
+	if (told && domain == CUPTI_RESOURCE && id == CUPTI_CONTEXT_CREATED)
+		cuda_counters_context(cupti, ((const struct cupti_resource *)told)->context);
 	if (!told || tacho_writer.is_inside || !tacho_is_recording_all())
 		return;
 	if (domain == CUPTI_RUNTIME_API || domain == CUPTI_DRIVER_API) {

@@ -26,15 +26,25 @@ void cuda_clock_start(const struct cupti *cupti)
 	if (!is_ours && cupti->ActivityRegisterTimestampCallback &&
 	    cupti->ActivityRegisterTimestampCallback(trace_clock) == CUPTI_SUCCESS)
 		is_ours = true;
+	cuda_clock_begin(&cupti_clock, cupti);
+}
+
+void cuda_clock_begin(struct device_clock *clock, const struct cupti *cupti)
+{
 	if (is_ours)
-		cupti_clock = (struct device_clock){ .pair = tacho_clock_pair_at(0, 0) };
+		*clock = (struct device_clock){ .pair = tacho_clock_pair_at(0, 0) };
 	else
-		device_clock_start(&cupti_clock, read_cupti, cupti);
+		device_clock_start(clock, read_cupti, cupti);
+}
+
+bool cuda_clock_keep(struct device_clock *clock)
+{
+	return is_ours || device_clock_follow(clock);
 }
 
 bool cuda_clock_follow(void)
 {
-	return is_ours || device_clock_follow(&cupti_clock);
+	return cuda_clock_keep(&cupti_clock);
 }
 
 uint64_t cuda_clock_ticks(uint64_t ns)

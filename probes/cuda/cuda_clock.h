@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct cupti;
+struct device_clock;
 
 /* Before anything of CUPTI is switched on. */
 void cuda_clock_start(const struct cupti *cupti);
@@ -19,5 +20,10 @@ bool cuda_clock_follow(void);
 uint64_t cuda_clock_ticks(uint64_t ns);
 /* Nanoseconds that times may be off by, as far as it is known here. */
 uint64_t cuda_clock_error_ns(void);
+
+/* The same clock for another thread, which has what it knows of it in `clock` (its `pair` brings times to the trace's clock). */
+void cuda_clock_begin(struct device_clock *clock, const struct cupti *cupti);
+/* As cuda_clock_follow(). */
+bool cuda_clock_keep(struct device_clock *clock);
 
 #endif

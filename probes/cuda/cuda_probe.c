@@ -17,6 +17,7 @@
 #include "cuda/cuda_buffers.h"
 #include "cuda/cuda_calls.h"
 #include "cuda/cuda_clock.h"
+#include "cuda/cuda_counters.h"
 #include "cuda/cupti_library.h"
 
 #define UNSEEN	  "CUDA"
@@ -56,6 +57,7 @@ static void switch_all(bool wanted)
 			cupti.ActivityDisable(kinds[i]);
 	}
 	cuda_calls_enable(&cupti, subscriber, wanted);
+	cuda_counters_switch(wanted);
 }
 
 /* Who has CUPTI, in `name`; "another tool" where nobody knows. */
@@ -97,6 +99,7 @@ static void at_end(void)
 {
 	if (!subscriber || !tacho_is_alive())
 		return;
+	cuda_counters_end();
 	cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	if (cuda_clock_error_ns())
 		region_mark("CUDA", "device clock known to ns", (int64_t)cuda_clock_error_ns(), "");
@@ -155,6 +158,7 @@ static void start(void *unused)
 	if (cupti.ActivityEnableLatencyTimestamps)
 		cupti.ActivityEnableLatencyTimestamps(1);
 	switch_all(tacho_is_recording());
+	cuda_counters_start(&cupti, subscriber, is_on);
 	if (cupti.ActivityFlushPeriod)
 		cupti.ActivityFlushPeriod(PERIOD_MS);
 	tell_cost();
