@@ -94,10 +94,6 @@ static int add_one_of(struct counter_host *host, const struct chip *chip, char *
 static void say_left_out(const struct counter_host *host, const struct chip *chip, const char *name,
 			 int result)
 {
-	static unsigned n_said;
-
-	if (n_said++) /* the first of many */
-		return;
 	if (result == COUNTERS_NOT_SUPPORTED)
 		tacho_unseen(COUNTERS_UNSEEN,
 			     "%s is not counted: %s cannot count it at once with those before it",

@@ -119,6 +119,7 @@ int cuInit(unsigned flags)
 	static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	static pid_t initialized_in;
 	const char *injection = getenv("CUDA_INJECTION64_PATH");
+	struct cupti_resource made = { .context = &context };
 	void *library;
 	int (*initialize)(void);
 
@@ -135,6 +136,8 @@ int cuInit(unsigned flags)
 	initialize = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
 	if (initialize)
 		initialize();
+	if (hooks.node) /* a real context is made a little later */
+		hooks.node(CUPTI_CONTEXT_CREATED, &made);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
