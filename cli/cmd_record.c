@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "clock_calibration.h"
+#include "job_counters.h"
 #include "job_environment.h"
 #include "job_precision.h"
 #include "kernel_recording.h"
@@ -89,12 +90,14 @@ struct options {
 	gboolean is_quiet;
 	gboolean starts_later;
 	gboolean has_onnx_nodes;
+	JobCounters counters;
 };
 
 typedef struct options RecordOptions;
 
 static void release_options(RecordOptions *options)
 {
+	job_counters_release(&options->counters);
 	g_free(options->output);
 	g_free(options->together);
 	g_free(options->ranks);
@@ -439,6 +442,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	}
 	if (recording->options->has_onnx_nodes)
 		environment = g_environ_setenv(environment, "TACHO_ONNX_NODES", "1", TRUE);
+	environment = job_counters_environment(&recording->options->counters, environment);
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -768,6 +772,9 @@ static int split_command(int argc, char **argv)
 						   "--python",
 						   "--python-hz",
 						   "--nccl",
+						   "--counters",
+						   "--counters-every",
+						   "--kernel-counters",
 						   "--malloc-min",
 						   "--precision",
 						   "--precision-hessian",
@@ -786,7 +793,8 @@ int cmd_record(int argc, char **argv)
 {
 	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET,
 					  .shapes_every = OPTION_UNSET,
-					  .python_hz = PYTHON_HZ };
+					  .python_hz = PYTHON_HZ,
+					  .counters.every_us = JOB_COUNTERS_EVERY_US };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
@@ -814,6 +822,16 @@ int cmd_record(int argc, char **argv)
 		  "calls: "
 		  "without what is done for them",
 		  "HOW" },
+		{ "counters", 0, 0, G_OPTION_ARG_STRING, &options.counters.sampled,
+		  "sample hardware counters of NVIDIA's devices: CUPTI's metrics NAME,NAME..., or "
+		  "default",
+		  "LIST" },
+		{ "counters-every", 0, 0, G_OPTION_ARG_INT, &options.counters.every_us,
+		  "... every N microseconds (default: 1000)", "N" },
+		{ "kernel-counters", 0, 0, G_OPTION_ARG_STRING, &options.counters.kernels,
+		  "count in hardware kernel by kernel: kernels run one by one, and again for each "
+		  "pass",
+		  "LIST" },
 		{ "malloc-min", 0, 0, G_OPTION_ARG_STRING, &options.malloc_min,
 		  "the probe malloc: record blocks of this size and more (default: 4K)", "SIZE" },
 		{ "onnx-nodes", 0, 0, G_OPTION_ARG_NONE, &options.has_onnx_nodes,
@@ -904,6 +922,8 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (!probe_choice_parse("record", options.probe_list ? options.probe_list : "all",
 				recording.has_probe))
+		return CLI_BAD;
+	if (!job_counters_check(&options.counters, recording.has_probe[PROBE_cuda]))
 		return CLI_BAD;
 	if (!job_precision_check(&options.precision, recording.command))
 		return CLI_BAD;

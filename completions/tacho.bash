@@ -14,6 +14,7 @@ _tacho_values() {
 	case $2 in
 	--clock) echo auto tsc monotonic ;;
 	--engine) echo tacho lttng ;;
+	--counters | --kernel-counters) echo default ;;
 	--precision) echo fp32 tf32 bf16 fp16 int8 ;;
 	--python) [ "$3" != record ] && [ "$3" != attach ] || echo sample off ;;
 	--probes) "$1" --complete probes ;;

@@ -52,6 +52,7 @@ complete -c tacho -n '__tacho_takes --format' -f -a '(__tacho_values query-forma
 complete -c tacho -n '__tacho_takes --select --order-by' -f -a '(__tacho_values metrics)'
 complete -c tacho -n '__tacho_takes --clock' -f -a 'auto tsc monotonic'
 complete -c tacho -n '__tacho_takes --engine' -f -a 'tacho lttng'
+complete -c tacho -n '__tacho_takes --counters --kernel-counters' -f -a default
 complete -c tacho -n '__tacho_takes --precision' -f -a 'fp32 tf32 bf16 fp16 int8'
 complete -c tacho -n '__tacho_takes --probes' -f -a '(__tacho_values probes)'
 complete -c tacho -n '__tacho_takes --mean' -f -a 'all present none'
