@@ -11,19 +11,6 @@
 #define EVERY_US	  1000
 #define EVERY_MOST_US	  1000000
 
-/* All of these fit in one pass of GA100, GH100 and GB100, and all but NVLink of AD102 and GB202: tried on the host's half of CUPTI 12.6,
- * 12.9 and 13.0. Turing has the second of two names. */
-#define DEFAULT_COUNTERS                                                                           \
-	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed,"                                     \
-	"sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed,"                            \
-	"sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed|"                \
-	"sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed,"                \
-	"dram__throughput.avg.pct_of_peak_sustained_elapsed|"                                      \
-	"dramc__throughput.avg.pct_of_peak_sustained_elapsed,"                                     \
-	"pcie__throughput.avg.pct_of_peak_sustained_elapsed,"                                      \
-	"nvlrx__bytes.avg.pct_of_peak_sustained_elapsed,"                                          \
-	"nvltx__bytes.avg.pct_of_peak_sustained_elapsed"
-
 static struct counter_library library;
 static struct counter_list list;
 
@@ -41,7 +28,7 @@ static void start_sampling(const char *text, bool is_on)
 		.library = &library, .list = &list, .interval_ns = interval_ns(), .is_on = is_on
 	};
 
-	if (!counter_list_parse(&list, text, DEFAULT_COUNTERS))
+	if (!counter_list_parse(&list, text, DEFAULT_SAMPLED_COUNTERS))
 		tacho_unseen(COUNTERS_UNSEEN, "of so many counters the first %u are counted",
 			     list.n);
 	if (list.n)

@@ -8,6 +8,25 @@
 
 struct cupti;
 
+#define COUNTERS_OF_MULTIPROCESSORS                                                                \
+	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed,"                                     \
+	"sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed|"                            \
+	"sm__inst_executed.avg.pct_of_peak_sustained_elapsed,"                                     \
+	"sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed|"                \
+	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed|"                         \
+	"sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed,"                \
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed|"                                      \
+	"dramc__throughput.avg.pct_of_peak_sustained_elapsed"
+
+/* "default". All that a chip of Ampere or later has of them fits in one pass (tests/job/cuda_counters.sh asks CUPTI's own host half); Turing
+ * has other names, and its tensor cores' with those of half floats. */
+#define DEFAULT_SAMPLED_COUNTERS                                                                   \
+	COUNTERS_OF_MULTIPROCESSORS                                                                \
+	",pcie__throughput.avg.pct_of_peak_sustained_elapsed,"                                     \
+	"nvlrx__bytes.avg.pct_of_peak_sustained_elapsed,"                                          \
+	"nvltx__bytes.avg.pct_of_peak_sustained_elapsed"
+#define DEFAULT_KERNEL_COUNTERS COUNTERS_OF_MULTIPROCESSORS
+
 /* Once CUPTI has its clock (cuda_clock.h): read what is wanted, and have contexts told. The library stays as it is. */
 void cuda_counters_start(const struct cupti *cupti, void *subscriber, bool is_on);
 /* CUPTI tells of a context that is made, in the thread that makes it. */
