@@ -255,6 +255,9 @@ void cuda_calls_told(void *cupti, uint32_t domain, uint32_t id, const void *told
 		cuda_counters_context(cupti, ((const struct cupti_resource *)told)->context);
 	if (!told || tacho_writer.is_inside || !tacho_is_recording_all())
 		return;
+	if (domain == CUPTI_DRIVER_API)
+		cuda_counters_call(call,
+				   calls_now()->n ? calls.open[0].correlation : call->correlation);
 	if (domain == CUPTI_RUNTIME_API || domain == CUPTI_DRIVER_API) {
 		if (call->site == CUPTI_ENTER)
 			enter(cupti, domain, id, call);

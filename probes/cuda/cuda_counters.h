@@ -1,5 +1,5 @@
-/* cuda_counters: hardware counters, where they are asked for: of devices, sampled (`tacho record --counters`, counter_sampler.h). Without
- * TACHO_COUNTERS nothing here does anything. */
+/* cuda_counters: hardware counters, where they are asked for: of devices, sampled (`tacho record --counters`, counter_sampler.h), or of
+ * kernels (`--kernel-counters`, kernel_counters.h). Without TACHO_COUNTERS and TACHO_KERNEL_COUNTERS nothing here does anything. */
 #ifndef TACHO_CUDA_COUNTERS_H
 #define TACHO_CUDA_COUNTERS_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct cupti;
+struct cupti_call;
 
 #define COUNTERS_OF_MULTIPROCESSORS                                                                \
 	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed,"                                     \
@@ -32,6 +33,12 @@ void cuda_counters_start(const struct cupti *cupti, void *subscriber, bool is_on
 /* CUPTI tells of a context that is made, in the thread that makes it. */
 void cuda_counters_context(const struct cupti *cupti, void *context);
 void cuda_counters_switch(bool is_on);
+/* A call of the driver's begins, or ends, in this thread, in the program's of that correlation. */
+void cuda_counters_call(const struct cupti_call *call, uint32_t correlation);
+/* CUPTI tells of a kernel that began at `ticks`. */
+void cuda_counters_kernel(uint32_t correlation, uint64_t ticks);
+/* The process ends: before CUPTI has been asked for the last activities, and after. */
+void cuda_counters_stop(void);
 void cuda_counters_end(void);
 
 #endif

@@ -99,8 +99,9 @@ static void at_end(void)
 {
 	if (!subscriber || !tacho_is_alive())
 		return;
-	cuda_counters_end();
+	cuda_counters_stop();
 	cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+	cuda_counters_end();
 	if (cuda_clock_error_ns())
 		region_mark("CUDA", "device clock known to ns", (int64_t)cuda_clock_error_ns(), "");
 }

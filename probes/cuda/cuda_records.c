@@ -5,6 +5,7 @@
 
 #include "common/activity.h"
 #include "cuda/cuda_clock.h"
+#include "cuda/cuda_counters.h"
 #include "cuda/cuda_names.h"
 #include "cuda/cupti_abi.h"
 
@@ -134,6 +135,7 @@ static void tell_kernel(const struct cupti_kernel *kernel)
 	activity.graph_node = kernel->graph_node;
 	tacho_device_kernel(cuda_kernel_class(kernel->name), &activity, &launch);
 	cuda_records_know(kernel->context, (int)kernel->device);
+	cuda_counters_kernel(kernel->correlation, activity.begin);
 }
 
 static void tell_copy(const struct cupti_memcpy *copy)

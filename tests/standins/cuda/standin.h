@@ -36,6 +36,11 @@ struct standin_call {
 /* A call begins and ends; in it, others may. */
 void standin_enter(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
 		   const void *parameters);
+/* The same of a function that launches the kernel of that name. */
+void standin_enter_launch(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
+			  const char *kernel);
+/* How many streams are captured: then nobody may wait for the device. */
+unsigned *standin_captures(void);
 int standin_leave(struct standin_call *call, int result);
 /* The correlation of the outermost call that this thread has open. */
 uint32_t standin_correlation(void);

@@ -367,8 +367,16 @@ int cuptiRangeProfilerSetConfig(struct ranges_config *config)
 	return 0;
 }
 
+/* Not while a stream is captured. */
+static void may_wait(void)
+{
+	if (*standin_captures())
+		abort();
+}
+
 int cuptiRangeProfilerStart(struct ranges_object *object)
 {
+	may_wait();
 	CHECK(object->size == 24 && object->object == &ranges && !ranges.is_started &&
 	      ranges.config->magic == MAGIC);
 	pthread_mutex_lock(&lock);
@@ -380,6 +388,7 @@ int cuptiRangeProfilerStart(struct ranges_object *object)
 
 int cuptiRangeProfilerStop(struct ranges_stop *stop)
 {
+	may_wait();
 	CHECK(stop->size == 41 && ranges.is_started);
 	pthread_mutex_lock(&lock);
 	if (standin_has_fault("moreranges") && ranges.n_ranges)
@@ -394,6 +403,7 @@ int cuptiRangeProfilerDecodeData(struct ranges_decode *decode)
 {
 	struct counter_image *image = ranges.image;
 
+	may_wait();
 	CHECK(decode->size == 32 && !ranges.is_started);
 	if (standin_has_fault("nodecode") && ++ranges.n_decoded >= 2)
 		return REFUSED;

@@ -53,16 +53,24 @@ uint32_t standin_next_correlation(void)
 	return __atomic_add_fetch(&n_correlations, 1, __ATOMIC_RELAXED);
 }
 
+unsigned *standin_captures(void)
+{
+	static unsigned n;
+
+	return &n;
+}
+
 uint32_t standin_correlation(void)
 {
 	return outermost;
 }
 
-void standin_enter(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
-		   const void *parameters)
+static void enter(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
+		  const char *symbol, const void *parameters)
 {
 	*call = (struct standin_call){ .domain = domain, .id = id };
 	call->told = (struct cupti_call){ .site = CUPTI_ENTER,
+					  .symbol = symbol,
 					  .function = name,
 					  .parameters = parameters,
 					  .context = &context,
@@ -73,6 +81,18 @@ void standin_enter(struct standin_call *call, uint32_t domain, uint32_t id, cons
 		outermost = call->told.correlation;
 	if (hooks.call && !standin_has_fault("noenter"))
 		hooks.call(domain, id, &call->told);
+}
+
+void standin_enter(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
+		   const void *parameters)
+{
+	enter(call, domain, id, name, NULL, parameters);
+}
+
+void standin_enter_launch(struct standin_call *call, uint32_t domain, uint32_t id, const char *name,
+			  const char *symbol)
+{
+	enter(call, domain, id, name, symbol, NULL);
 }
 
 int standin_leave(struct standin_call *call, int result)
@@ -194,7 +214,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 
 	(void)gy, (void)gz, (void)by, (void)bz, (void)parameters, (void)extra;
 	cuInit(0);
-	standin_enter(&call, CUPTI_DRIVER_API, 307, "cuLaunchKernel", NULL);
+	standin_enter_launch(&call, CUPTI_DRIVER_API, 307, "cuLaunchKernel",
+			     ((const struct standin_kernel *)function)->name);
 	if (!outermost)
 		outermost = call.told.correlation;
 	tell_kernel(function, stream ? *(unsigned *)stream : 7, gx, bx, shared, 0);

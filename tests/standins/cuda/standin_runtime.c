@@ -57,6 +57,9 @@ static const struct {
 	{ CUPTI_RUNTIME_API, 319, "cudaStreamEndCapture_v10000" },
 	{ CUPTI_DRIVER_API, 243, "cuMemAlloc_v2" },
 	{ CUPTI_DRIVER_API, 307, "cuLaunchKernel" },
+	{ CUPTI_DRIVER_API, 472, "cuStreamEndCapture" },
+	{ CUPTI_DRIVER_API, 514, "cuGraphLaunch" },
+	{ CUPTI_DRIVER_API, 519, "cuStreamBeginCapture_v2" },
 };
 
 const char *standin_name(uint32_t domain, uint32_t id)
@@ -65,6 +68,15 @@ const char *standin_name(uint32_t domain, uint32_t id)
 		if (functions[i].domain == domain && functions[i].id == id)
 			return functions[i].name;
 	return NULL;
+}
+
+/* The driver's part of a call of the runtime's, of which nothing is seen but that it is. `kernel`: NULL, or what it launches. */
+static void call_driver(uint32_t id, const char *name, const char *kernel)
+{
+	struct standin_call call;
+
+	standin_enter_launch(&call, CUPTI_DRIVER_API, id, name, kernel);
+	standin_leave(&call, 0);
 }
 
 /* A callback gets the name without its version. */
@@ -225,11 +237,13 @@ int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, 
 	unsigned number = number_of(stream);
 
 	ENTER(211, "cudaLaunchKernel", NULL);
-	if (stream && stream->captured)
+	if (stream && stream->captured) {
+		call_driver(307, "cuLaunchKernel", ((const struct standin_kernel *)function)->name);
 		add_node(stream->captured, function, 0);
-	else
+	} else {
 		cuLaunchKernel((void *)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 			       (unsigned)shared, &number, args, NULL);
+	}
 	return standin_leave(&call, 0);
 }
 
@@ -329,6 +343,8 @@ int cudaStreamBeginCapture(cudaStream_t stream, int mode)
 {
 	ENTER(315, "cudaStreamBeginCapture", NULL);
 	(void)mode;
+	call_driver(519, "cuStreamBeginCapture", NULL);
+	++*standin_captures();
 	stream->captured = calloc(1, sizeof(*stream->captured));
 	return standin_leave(&call, 0);
 }
@@ -338,6 +354,8 @@ int cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 	ENTER(319, "cudaStreamEndCapture", NULL);
 	*graph = stream->captured;
 	stream->captured = NULL;
+	--*standin_captures();
+	call_driver(472, "cuStreamEndCapture", NULL);
 	return standin_leave(&call, 0);
 }
 
@@ -355,9 +373,13 @@ void standin_launch_node(const struct standin_kernel *kernel, unsigned stream, u
 
 int cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
+	struct standin_call launch;
+
 	ENTER(311, "cudaGraphLaunch", NULL);
+	standin_enter(&launch, CUPTI_DRIVER_API, 514, "cuGraphLaunch", NULL);
 	for (unsigned i = 0; i < executable->graph.n; i++)
 		standin_launch_node(executable->graph.nodes[i].kernel, number_of(stream),
 				    executable->graph.nodes[i].id);
+	standin_leave(&launch, 0);
 	return standin_leave(&call, 0);
 }
