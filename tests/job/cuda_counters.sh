@@ -132,6 +132,68 @@ says slowstop "takes too long to stop"
 "$TACHO" record -q --counters=$sampled --force -o run -- env TACHO_CUPTI="$(cupti 12)" "$standins/cuda_job" kill 20 >out 2>err || true
 [ "$(ask "select count(*) > 100 from counter c join counter_track t on t.id = c.track_id where t.name = 'sm__a.sum'")" = 1 ] || wrong "of a job that is killed, samples are missing"
 
+# --- kernel by kernel: each has its own values, at its begin
+counted=sm__a.sum,wide__b.avg
+kernels_same() { /usr/bin/python3 compare.py range $counted "${2:-1000}" "${3:-100}" >why 2>&1 || wrong "kernels, $1: $(cat why)"; }
+at_kernels() { ask "select count(*) from counter c join counter_track t on t.id = c.track_id join slice s on s.ts = c.ts and s.category in ('kernel', 'collective') where t.name = 'sm__a.sum'$1"; }
+for major in 12 13; do
+	record --kernel-counters=$counted $major "" train 100
+	quiet "kernels, CUPTI $major"
+	kernels_same "CUPTI $major"
+	[ "$(at_kernels "")" = 500 ] || wrong "kernels, CUPTI $major: $(at_kernels "") values are at the begin of a kernel"
+	[ "$(lost)" = 0 ] || wrong "kernels, CUPTI $major: $(lost) records are lost"
+done
+"$TACHO" report run --view kernel_counters --steps all --json >view.json
+/usr/bin/python3 - <<'PYTHON' || wrong "the view of kernels' counters: $(head -c 600 view.json)"
+import json
+rows = {(row["name"], row["counter"]): row for row in json.load(open("view.json"))}
+assert sorted(rows) == [(name, counter) for name in ("_ZN2at6native11elementwiseIfEEvPT_i", "ampere_sgemm_128x64_nn") for counter in ("sm__a.sum", "wide__b.avg")], sorted(rows)
+assert sum(row["count"] for row in rows.values()) == 1000
+assert all(row["min"] >= 1000 for (name, counter), row in rows.items() if counter == "wide__b.avg")
+PYTHON
+record --kernel-counters=default 12 "" driver 20
+quiet "kernels, driver"
+[ "$(ask "select count(distinct t.name), count(*) from counter c join counter_track t on t.id = c.track_id where t.name glob '*__*'")" = 4,80 ] || wrong "kernels, the default list"
+for scenario in unload fork; do
+	record --kernel-counters=$counted 12 "" $scenario 20
+	quiet "kernels, $scenario"
+	[ "$(lost)" = 0 ] || wrong "kernels, $scenario: $(lost) records are lost"
+	[ "$(at_kernels "")" = $([ $scenario = fork ] && echo 300 || echo 200) ] || wrong "kernels, $scenario: $(at_kernels "") values"
+done
+# kernels that wait for others, graphs and what is captured are not counted; the rest is (the stand-in stops the job where it would wait within a capture)
+record --kernel-counters=$counted 12 "" mixed 10
+quiet mixed
+[ "$(at_kernels " and s.name like '%nccl%'")" = 0 ] || wrong "mixed: kernels of NCCL are counted"
+[ "$(at_kernels "")" = 20 ] || wrong "mixed: $(at_kernels "") values"
+kernels_same mixed
+for fault in late reverse threads noclock undefined; do
+	record --kernel-counters=$counted 13 $fault train 100
+	quiet "kernels, $fault"
+	[ $fault = undefined ] || kernels_same $fault
+	[ "$(lost)" = 0 ] || wrong "kernels, $fault: $(lost) records are lost"
+done
+record --kernel-counters=$counted 12 noactivity train 100
+quiet "kernels, noactivity"
+kernels_same noactivity 1000000000
+ask "select * from mark" | grep -q "counted kernels that were not told" || wrong "noactivity: the run does not say that kernels were not told: $(ask "select * from mark")"
+for fault in moreranges droppedranges; do
+	record --kernel-counters=$counted 12 $fault train 100
+	quiet "kernels, $fault"
+	[ "$(lost)" -ge 100 ] || wrong "kernels, $fault: $(lost) are lost"
+	kernels_same $fault 1000 0
+done
+record --kernel-counters=$counted 12 "" threads 50
+[ $(($(lost) + $(ask "select count(*) from counter c join counter_track t on t.id = c.track_id where t.name glob '*__*'"))) -ge 2000 ] ||
+	wrong "kernels, threads: values are missing, and nobody counts them"
+kernels_same threads 1000 0
+record --kernel-counters=$counted 12 nodecode train 100
+says "kernels, nodecode" "what was counted cannot be decoded"
+[ "$(ask "select count(*) from slice where category = 'kernel'")" = 500 ] || wrong "kernels, nodecode: kernels are missing"
+record --kernel-counters=$counted 12 noprivileges train 20
+says "kernels, noprivileges" "kernels cannot be counted: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+record --kernel-counters=$counted 11 "" train 20
+says "kernels, CUPTI 11" "counters are counted with 12.6 and later"
+
 # all in one program, which the sanitizers see where they are built in
 for fault in "" threads overflow badtimes nodecode noprivileges undefined latesamples noclock,drift; do
 	for scenario in train fork; do
@@ -142,6 +204,15 @@ for fault in "" threads overflow badtimes nodecode noprivileges undefined latesa
 			wrong "whole, '$fault' $scenario: ended with $?"
 		! grep -E "Sanitizer|runtime error" err || wrong "whole, '$fault' $scenario: $(head -20 err)"
 		ls whole/*/metadata >/dev/null || wrong "whole, '$fault' $scenario: nothing was recorded"
+	done
+done
+for fault in "" threads reverse noactivity moreranges droppedranges nodecode noprivileges undefined; do
+	for scenario in train threads mixed fork; do
+		rm -rf whole
+		mkdir whole
+		STANDIN_FAULTS=$fault TACHO_CUPTI=$(cupti 13) TACHO_KERNEL_COUNTERS=$counted,nosuch__x TACHO_RUN_DIR=whole CUDA_INJECTION64_PATH=INSIDE \
+			ASAN_OPTIONS=detect_leaks=0 "$standins/cuda_job_whole" $scenario 20 >out 2>err || wrong "whole, kernels, '$fault' $scenario: ended with $?"
+		! grep -E "Sanitizer|runtime error" err || wrong "whole, kernels, '$fault' $scenario: $(head -20 err)"
 	done
 done
 

@@ -2,6 +2,7 @@
  *
  *     train     N steps: copies, kernels in two streams that wait for each other, a fill, waits
  *     graph     captures a stream into a graph and launches it N times
+ *     mixed     N times: kernels, a graph that is captured in between, a kernel of NCCL's, kernels
  *     driver    uses the driver without the runtime
  *     managed   managed memory, and copies between devices
  *     threads   train in several threads at once
@@ -24,6 +25,7 @@
 
 static const struct standin_kernel gemm = { "ampere_sgemm_128x64_nn", 40000 },
 				   add = { "_ZN2at6native11elementwiseIfEEvPT_i", 10000 },
+				   reduce = { "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20000 },
 				   empty = { "empty", 0 };
 static const struct dim3 grid = { 16, 1, 1 }, block = { 128, 1, 1 };
 
@@ -70,6 +72,20 @@ static void launch_graph(unsigned long n)
 	cudaGraphInstantiate(&executable, graph, 0);
 	for (unsigned long i = 0; i < n; i++)
 		cudaGraphLaunch(executable, stream);
+	cudaStreamSynchronize(stream);
+}
+
+static void mix(unsigned long n)
+{
+	cudaStream_t stream;
+
+	cudaStreamCreate(&stream);
+	for (unsigned long i = 0; i < n; i++) {
+		cudaLaunchKernel(&gemm, grid, block, NULL, 0, stream);
+		launch_graph(1);
+		cudaLaunchKernel(&reduce, grid, block, NULL, 0, stream);
+		cudaLaunchKernel(&add, grid, block, NULL, 0, stream);
+	}
 	cudaStreamSynchronize(stream);
 }
 
@@ -163,6 +179,8 @@ int main(int argc, char **argv)
 		train(n);
 	} else if (strcmp(scenario, "graph") == 0) {
 		launch_graph(n);
+	} else if (strcmp(scenario, "mixed") == 0) {
+		mix(n);
 	} else if (strcmp(scenario, "driver") == 0) {
 		use_driver(n);
 	} else if (strcmp(scenario, "managed") == 0) {
