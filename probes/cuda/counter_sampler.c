@@ -44,7 +44,8 @@ void counter_sampler_start(const struct counter_sampler_options *options)
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	memset(&sampler, 0, sizeof(sampler));
-	memset(devices, 0, sizeof(devices)); /* a parent's are not a child's */
+	/* A parent's are not a child's. Their memory stays: the parent's thread may have been freeing it. */
+	memset(devices, 0, sizeof(devices));
 	pthread_mutex_init(&sampler.lock, NULL);
 	pthread_cond_init(&sampler.changed, &attributes);
 	pthread_condattr_destroy(&attributes);

@@ -55,7 +55,8 @@ void kernel_counters_start(const struct counter_library *library, const struct c
 			   bool is_on)
 {
 	pthread_mutex_init(&counting.lock, NULL);
-	memset(contexts, 0, sizeof(contexts)); /* a parent's are not a child's */
+	memset(contexts, 0,
+	       sizeof(contexts)); /* a parent's are not a child's; their memory stays */
 	counting.library = library;
 	counting.list = list;
 	counting.generation = tacho_generation();
