@@ -19,7 +19,8 @@ static struct sampler {
 	pthread_cond_t changed;
 	struct counter_sampler_options options;
 	uint32_t generation;
-	uint64_t wanted; /* devices, by bits: named, and not yet set up */
+	uint64_t known;	 /* devices, by bits: named; atomic */
+	uint64_t wanted; /* ... and not yet set up */
 	bool has_thread, is_ending, has_ended;
 } sampler = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -132,8 +133,10 @@ void counter_sampler_add(uint32_t device)
 {
 	bool is_first;
 
-	if (!is_of_this_process() || device >= DEVICES_MOST)
+	if (!is_of_this_process() || device >= DEVICES_MOST ||
+	    __atomic_load_n(&sampler.known, __ATOMIC_RELAXED) >> device & 1)
 		return;
+	__atomic_or_fetch(&sampler.known, UINT64_C(1) << device, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&sampler.lock);
 	is_first = !sampler.has_thread && !sampler.is_ending;
 	sampler.has_thread |= is_first;

@@ -83,8 +83,9 @@ void cuda_counters_call(const struct cupti_call *call, uint32_t correlation)
 	kernel_counters_call(call, correlation);
 }
 
-void cuda_counters_kernel(uint32_t correlation, uint64_t ticks)
+void cuda_counters_kernel(uint32_t correlation, uint32_t device, uint64_t ticks)
 {
+	counter_sampler_add(device); /* should its context not have been told */
 	kernel_counters_began(correlation, ticks);
 }
 

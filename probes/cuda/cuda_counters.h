@@ -35,8 +35,8 @@ void cuda_counters_context(const struct cupti *cupti, void *context);
 void cuda_counters_switch(bool is_on);
 /* A call of the driver's begins, or ends, in this thread, in the program's of that correlation. */
 void cuda_counters_call(const struct cupti_call *call, uint32_t correlation);
-/* CUPTI tells of a kernel that began at `ticks`. */
-void cuda_counters_kernel(uint32_t correlation, uint64_t ticks);
+/* CUPTI tells of a kernel that began at `ticks`. One thread at a time. */
+void cuda_counters_kernel(uint32_t correlation, uint32_t device, uint64_t ticks);
 /* The process ends: before CUPTI has been asked for the last activities, and after. */
 void cuda_counters_stop(void);
 void cuda_counters_end(void);

@@ -135,7 +135,7 @@ static void tell_kernel(const struct cupti_kernel *kernel)
 	activity.graph_node = kernel->graph_node;
 	tacho_device_kernel(cuda_kernel_class(kernel->name), &activity, &launch);
 	cuda_records_know(kernel->context, (int)kernel->device);
-	cuda_counters_kernel(kernel->correlation, activity.begin);
+	cuda_counters_kernel(kernel->correlation, kernel->device, activity.begin);
 }
 
 static void tell_copy(const struct cupti_memcpy *copy)

@@ -88,6 +88,9 @@ for fault in late threads cycles latesamples noclock noclock,drift; do
 	same $fault "$([ $fault != noclock,drift ] && echo 2000 || echo 15000)"
 	[ "$(lost)" = 0 ] || wrong "$fault: $(lost) records are lost"
 done
+record --counters=$sampled 12 nocontext train 4000 # the first kernels are told after half a second
+quiet nocontext
+same nocontext
 record --counters=$sampled 12 undefined train 200
 quiet undefined
 [ "$(ask "select count(*) from counter_track where name = 'sm__a.sum'")" = 0 ] || wrong "a value that is none is recorded"

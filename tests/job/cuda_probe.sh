@@ -259,7 +259,7 @@ SAME(Device, maxThreadsPerBlock, cupti_device, block_threads); SAME(Device, comp
 SAME(Device, name, cupti_device, name);
 SAME(CUpti_CallbackData, callbackSite, cupti_call, site); SAME(CUpti_CallbackData, functionName, cupti_call, function);
 SAME(CUpti_CallbackData, functionParams, cupti_call, parameters); SAME(CUpti_CallbackData, functionReturnValue, cupti_call, result);
-SAME(CUpti_CallbackData, context, cupti_call, context); SAME(CUpti_CallbackData, correlationId, cupti_call, correlation);
+SAME(CUpti_CallbackData, symbolName, cupti_call, symbol); SAME(CUpti_CallbackData, context, cupti_call, context); SAME(CUpti_CallbackData, correlationId, cupti_call, correlation);
 SAME(CUpti_ResourceData, resourceDescriptor, cupti_resource, descriptor);
 SAME(CUpti_GraphData, node, cupti_graph, node); SAME(CUpti_GraphData, originalNode, cupti_graph, original_node);
 SAME(CUpti_ActivityUnifiedMemoryCounterConfig, scope, cupti_unified_memory_config, scope);
@@ -270,7 +270,7 @@ SAME(CUpti_SubscriberParams, oldSubscriberName, cupti_subscriber, old_name); SAM
 _Static_assert((int)CUPTI_CONCURRENT_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && (int)CUPTI_MEMCPY_PEER == (int)CUPTI_ACTIVITY_KIND_MEMCPY2 &&
 	(int)CUPTI_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL && (int)CUPTI_CUDA_EVENT == (int)CUPTI_ACTIVITY_KIND_CUDA_EVENT &&
 	(int)CUPTI_UNIFIED_MEMORY == (int)CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && (int)CUPTI_RESOURCE == (int)CUPTI_CB_DOMAIN_RESOURCE &&
-	(int)CUPTI_GRAPH_NODE_CLONED == (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && (int)CUPTI_UVM_DTOD == (int)CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD &&
+	(int)CUPTI_CONTEXT_CREATED == (int)CUPTI_CBID_RESOURCE_CONTEXT_CREATED && (int)CUPTI_GRAPH_NODE_CLONED == (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && (int)CUPTI_UVM_DTOD == (int)CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD &&
 	(int)CUPTI_CONTEXT_SYNC == (int)CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE &&
 	(int)CUPTI_MULTIPLE_SUBSCRIBERS == (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "numbers");
 C

@@ -10,6 +10,8 @@ wrong() { echo "$*"; failed=1; }
 run=$TACHO_SOURCE_DIR/tests/gpu/run
 "$run" --stand-in --jobs eager --steps 10 --pairs 0 --out ok >said 2>&1 || wrong "with the stand-ins: $(cat said)"
 grep -q '^80 pieces of work on 2 streams' said || wrong "not all was compared: $(cat said)"
+grep -q '^values of sm__cycles_active at the begin of their kernel: 50' said || wrong "kernels are not counted: $(cat said)"
+grep -q '^sm__cycles_active in samples of which kernels run half or more' said || wrong "devices are not sampled: $(cat said)"
 [ -s ok/fixture.tar.gz ] || wrong "no run was brought back"
 # a trace in which one kernel is missing, and one in which they are longer
 /usr/bin/python3 - <<'PYTHON'

@@ -3,9 +3,10 @@
  * from the start on, and counts each kernel between a start and a stop of ranges. STANDIN_TRUTH gets a line for each value: "sample METRIC
  * START END VALUE", "range METRIC START END VALUE". What goes wrong, in STANDIN_FAULTS:
  *
+ *     nocontext     nobody is told that a context was made (standin_driver.c)
  *     noprivileges  counters are for administrators
  *     overflow      the device's buffer has room for 40 samples; what comes then is missing until it is started again
- *     latesamples   samples can be decoded 300 ms after they were taken
+ *     latesamples   samples can be decoded 100 ms after they were taken
  *     nodecode      the 5th time, decoding fails
  *     badtimes      every 7th sample has no begin; the first after a start lasts for ever
  *     cycles        the device samples by cycles alone, as GA100
@@ -30,7 +31,7 @@ enum {
 	ROOM = 40,
 	REFUSED = 999,
 	RANGES_ROOM = 4096,
-	LATE_NS = 300000000,
+	LATE_NS = 100000000,
 	MAGIC = 0x434f4e46
 };
 

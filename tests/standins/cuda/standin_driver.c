@@ -156,7 +156,8 @@ int cuInit(unsigned flags)
 	initialize = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
 	if (initialize)
 		initialize();
-	if (hooks.node) /* a real context is made a little later */
+	if (hooks.node &&
+	    !standin_has_fault("nocontext")) /* a real context is made a little later */
 		hooks.node(CUPTI_CONTEXT_CREATED, &made);
 	pthread_mutex_unlock(&lock);
 	return 0;
