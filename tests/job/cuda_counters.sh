@@ -34,6 +34,11 @@ kind, names, apart, least = sys.argv[1], sys.argv[2].split(","), int(sys.argv[3]
 out = subprocess.run([os.environ["TACHO"], "query", "run", "--format", "csv",
                       "select t.name, c.ts, c.value from counter c join counter_track t on t.id = c.track_id where t.name glob '*__*' order by c.ts"],
                      check=True, capture_output=True, text=True).stdout
+# how far the run's clock is from the truth's: as the kernels say, which are told by another way
+out_kernels = subprocess.run([os.environ["TACHO"], "query", "run", "--format", "csv", "select ts from slice where category in ('kernel', 'collective') order by ts"],
+                             check=True, capture_output=True, text=True).stdout.split()[1:]
+told_kernels = sorted(int(line.split()[2]) for line in open("truth") if line.startswith("kernel "))
+kernel_shift = statistics.median(int(a) - b for a, b in zip(out_kernels, told_kernels)) if len(out_kernels) == len(told_kernels) > 0 else None
 for i, name in enumerate(names):
     found = sorted((float(row["value"]), int(row["ts"])) for row in csv.DictReader(out.splitlines()) if row["name"] == name)
     told = sorted((float(value), int(start)) for what, metric, start, end, value in map(str.split, open("truth")) if (what, int(metric)) == (kind, i))
@@ -46,6 +51,8 @@ for i, name in enumerate(names):
         if [value for value, _ in found] != [value for value, _ in told]:
             sys.exit(f"{name}: values are others")
         shift = statistics.median(a[1] - b[1] for a, b in zip(found, told))
+        if kernel_shift is not None and abs(shift - kernel_shift) > apart:
+            sys.exit(f"{name}: samples are {shift - kernel_shift} ns off the kernels' clock")
         for a, b in zip(found, told):
             if abs(a[1] - b[1] - shift) > apart:
                 sys.exit(f"{name}: {a} is {a[1] - b[1] - shift} ns off {b}")
