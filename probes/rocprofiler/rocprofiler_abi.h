@@ -1,0 +1,204 @@
+/* rocprofiler_abi: what is used of AMD's rocprofiler-sdk, 0.4 to 1.x (ROCm 6.2 to 7), in own declarations. The facts are from its public headers and
+ * sources (fwd.h, registration.h, callback_tracing.h, buffer_tracing.h, agent.h of 0.4.0, 0.5.0, 0.6.0 and 1.0.0).
+ *
+ * (1) Numbers of kinds have moved between versions (page migration was taken out of the middle): kinds are found by their names.
+ * (2) From 1.0 on a call's correlation has an ancestor behind it; that of work of a device has not. What stands behind it moves.
+ * (3) Records and what callbacks are told begin with their size, and grow at their ends.
+ * (4) Times are nanoseconds of rocprofiler_get_timestamp(): CLOCK_BOOTTIME in all of these versions. */
+#ifndef TACHO_ROCPROFILER_ABI_H
+#define TACHO_ROCPROFILER_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROCP_SUCCESS 0
+
+/* Versions are 10000 * major + 100 * minor + patch. */
+#define ROCP_OLDEST	   400
+#define ROCP_UNRELEASED	   700	 /* 0.7 was in no ROCm: its records changed from day to day */
+#define ROCP_WITH_ANCESTOR 10000 /* (2) */
+#define ROCP_TOO_NEW	   20000
+
+enum rocp_phase { ROCP_ENTER = 1, ROCP_EXIT = 2 };
+
+enum rocp_category { ROCP_TRACING = 1 };
+enum rocp_policy { ROCP_DISCARD = 1 };
+enum rocp_agent_type { ROCP_AGENT_CPU = 1, ROCP_AGENT_GPU = 2 };
+enum rocp_code_object { ROCP_KERNEL_SYMBOL = 2 };
+enum rocp_copy {
+	ROCP_HOST_TO_HOST = 1,
+	ROCP_HOST_TO_DEVICE,
+	ROCP_DEVICE_TO_HOST,
+	ROCP_DEVICE_TO_DEVICE
+};
+enum rocp_allocation { ROCP_ALLOCATE = 1, ROCP_VMEM_ALLOCATE, ROCP_FREE, ROCP_VMEM_FREE };
+enum rocp_marker { ROCP_MARK, ROCP_PUSH, ROCP_POP, ROCP_RANGE_START, ROCP_RANGE_STOP };
+
+#define ROCP_AGENT_VERSION 1
+
+/* Handles of contexts, buffers, agents and queues are structs of one number: passed as such. */
+typedef uint64_t rocp_handle;
+
+/* --- callbacks ------------------------------------------------------------------------------ */
+
+/* Up to 0.6. Both are passed by value. */
+struct rocp_call_0 {
+	rocp_handle context;
+	uint64_t thread, correlation, external;
+	int32_t kind, operation, phase;
+	void *payload;
+};
+
+/* From 1.0 on. */
+struct rocp_call_1 {
+	rocp_handle context;
+	uint64_t thread, correlation, external, ancestor;
+	int32_t kind, operation, phase;
+	void *payload;
+};
+
+struct rocp_kernel_symbol {
+	uint64_t size, kernel, code_object;
+	const char *name;
+	uint64_t object;
+	uint32_t kernarg_bytes, kernarg_alignment, group_bytes, private_bytes;
+	uint32_t sgprs, vgprs, accumulation_vgprs;
+};
+
+/* A call of ROCTx: `message` for the first three that have one, `id` for ROCP_RANGE_STOP. */
+struct rocp_marker_call {
+	uint64_t size;
+	union {
+		const char *message;
+		uint64_t id;
+	} given;
+	uint64_t unused;
+	uint64_t returned; /* at the end of ROCP_RANGE_START: its id */
+};
+
+/* From 0.6 on. */
+struct rocp_memory {
+	uint64_t size, start, end;
+	rocp_handle agent;
+	uint64_t address, bytes;
+};
+
+/* --- records in buffers --------------------------------------------------------------------- */
+
+struct rocp_header {
+	uint32_t category, kind;
+	void *payload;
+};
+
+/* How a kernel's record and a copy's begin, in all versions. */
+struct rocp_work {
+	uint64_t size;
+	int32_t kind, operation;
+	uint64_t correlation, external, thread, start, end;
+};
+
+struct rocp_dispatch {
+	struct rocp_work work;
+	uint64_t info_size;
+	rocp_handle agent, queue;
+	uint64_t kernel, dispatch;
+	uint32_t private_bytes, group_bytes;
+	uint32_t workgroup[3], grid[3]; /* work-items, also the grid's */
+};
+
+struct rocp_memcpy {
+	struct rocp_work work;
+	rocp_handle target, source;
+	uint64_t bytes;
+};
+
+struct rocp_scratch_0 {
+	uint64_t size;
+	int32_t kind, operation;
+	rocp_handle agent, queue;
+	uint64_t thread, start, end, correlation, external;
+	int32_t flags;
+};
+
+struct rocp_scratch_1 {
+	uint64_t size;
+	int32_t kind, operation;
+	uint64_t correlation, external, ancestor;
+	rocp_handle agent, queue;
+	uint64_t thread, start, end;
+	int32_t flags;
+	uint64_t bytes;
+};
+
+/* --- devices -------------------------------------------------------------------------------- */
+
+/* How the description of an agent begins. Its embedded unions of hsakmt are of 4 bytes each. */
+struct rocp_agent {
+	uint64_t size;
+	rocp_handle id;
+	int32_t type;
+	uint32_t counts_and_bases
+		[7]; /* cores, SIMDs, memory banks, caches, links; first core, first SIMD */
+	uint32_t waves_per_simd, lds_kilobytes, gds_kilobytes, n_gws;
+	uint32_t wave_threads, n_xcc, n_compute_units;
+	uint32_t layout[6]; /* arrays ... slots of scratch memory */
+	uint32_t gfx_version;
+	uint16_t vendor, device;
+	uint32_t location, domain, render_minor, sdma[3], n_queues;
+	uint32_t host_clock_mhz, clock_mhz;
+	uint32_t firmware[3];
+	uint32_t units_per_engine, waves_per_unit, family;
+	uint32_t workgroup_max, grid_max;
+	uint64_t local_bytes, hive, gpu;
+	uint32_t workgroup_dim[3], grid_dim[3];
+	const void *banks, *caches, *links;
+	const char *name, *vendor_name, *product, *model;
+	uint32_t node;
+	int32_t logical_node;
+};
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+typedef void rocp_call_0_told(struct rocp_call_0 record, uint64_t *user_data, void *data);
+typedef void rocp_call_1_told(struct rocp_call_1 record, uint64_t *user_data, void *data);
+typedef void rocp_buffer_told(rocp_handle context, rocp_handle buffer, struct rocp_header **headers,
+			      size_t n, void *data, uint64_t n_dropped);
+typedef int rocp_kind_told(int32_t kind, void *data);
+typedef int rocp_agents_told(int32_t version, const void **agents, size_t n, void *data);
+typedef int rocp_initialize(void (*finalize)(void), void *data);
+typedef void rocp_finalize(void *data);
+
+struct rocp_tool {
+	size_t size;
+	rocp_initialize *initialize;
+	rocp_finalize *finalize;
+	void *data;
+};
+
+/* FUNCTION(name without "rocprofiler_", parameters) */
+#define ROCP_FUNCTIONS(FUNCTION)                                                                   \
+	FUNCTION(create_context, (rocp_handle * context))                                          \
+	FUNCTION(start_context, (rocp_handle context))                                             \
+	FUNCTION(stop_context, (rocp_handle context))                                              \
+	FUNCTION(create_buffer, (rocp_handle context, size_t size, size_t watermark, int policy,   \
+				 rocp_buffer_told *told, void *data, rocp_handle *buffer))         \
+	FUNCTION(flush_buffer, (rocp_handle buffer))                                               \
+	FUNCTION(configure_buffer_tracing_service,                                                 \
+		 (rocp_handle context, int32_t kind, const int32_t *operations,                    \
+		  size_t n_operations, rocp_handle buffer))                                        \
+	FUNCTION(configure_callback_tracing_service,                                               \
+		 (rocp_handle context, int32_t kind, const int32_t *operations,                    \
+		  size_t n_operations, void *told, void *data))                                    \
+	FUNCTION(iterate_buffer_tracing_kinds, (rocp_kind_told * told, void *data))                \
+	FUNCTION(iterate_callback_tracing_kinds, (rocp_kind_told * told, void *data))              \
+	FUNCTION(query_buffer_tracing_kind_name,                                                   \
+		 (int32_t kind, const char **name, uint64_t *length))                              \
+	FUNCTION(query_callback_tracing_kind_name,                                                 \
+		 (int32_t kind, const char **name, uint64_t *length))                              \
+	FUNCTION(query_callback_tracing_kind_operation_name,                                       \
+		 (int32_t kind, int32_t operation, const char **name, uint64_t *length))           \
+	FUNCTION(query_available_agents,                                                           \
+		 (int32_t version, rocp_agents_told * told, size_t agent_size, void *data))        \
+	FUNCTION(get_timestamp, (uint64_t * ns))
+
+#endif
