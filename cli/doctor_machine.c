@@ -230,13 +230,13 @@ static void look_at_variable(Diagnosis *diagnosis, const gchar *variable, const 
 		diagnosis_add(diagnosis, variable, FINDING_WORKS, g_strdup("is free"), NULL);
 }
 
-/* Several layers may be there. */
-static void look_at_layers(Diagnosis *diagnosis)
+/* A variable that is a list: several tools may be there. */
+static void look_at_list(Diagnosis *diagnosis, const gchar *variable)
 {
-	const gchar *value = g_getenv("OPENCL_LAYERS");
+	const gchar *value = g_getenv(variable);
 
-	diagnosis_add(diagnosis, "OPENCL_LAYERS", FINDING_WORKS,
-		      value && *value ? g_strdup_printf("%s stays before tacho's layer", value)
+	diagnosis_add(diagnosis, variable, FINDING_WORKS,
+		      value && *value ? g_strdup_printf("%s stays, before tacho's", value)
 				      : g_strdup("is free"),
 		      NULL);
 }
@@ -307,7 +307,8 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 			 "oneDNN's kernels in wheels, and what programs tell by ITT,");
 	look_at_variable(diagnosis, "NVTX_INJECTION64_PATH", "ranges that programs tell by NVTX");
 	look_at_variable(diagnosis, "CUDA_INJECTION64_PATH", "calls and kernels of CUDA");
-	look_at_layers(diagnosis);
+	look_at_list(diagnosis, "OPENCL_LAYERS");
+	look_at_list(diagnosis, "ROCP_TOOL_LIBRARIES");
 	look_at_mpi(diagnosis);
 	look_at_kernel(diagnosis);
 }

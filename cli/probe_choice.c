@@ -47,5 +47,10 @@ gboolean probe_choice_parse(const gchar *command, const gchar *list, gboolean ha
 			return FALSE;
 		}
 	}
+	if (has_probe[PROBE_rocprofiler] && (has_probe[PROBE_hsa] || has_probe[PROBE_hip])) {
+		cli_fail(command, "the probe rocprofiler records what %s does: name one of the two",
+			 has_probe[PROBE_hsa] ? "hsa" : "hip");
+		return FALSE;
+	}
 	return TRUE;
 }
