@@ -15,6 +15,7 @@
 
 /* Versions are 10000 * major + 100 * minor + patch. */
 #define ROCP_OLDEST	   400
+#define ROCP_VERSION_06	   600
 #define ROCP_UNRELEASED	   700	 /* 0.7 was in no ROCm: its records changed from day to day */
 #define ROCP_WITH_ANCESTOR 10000 /* (2) */
 #define ROCP_TOO_NEW	   20000
@@ -112,23 +113,15 @@ struct rocp_memcpy {
 	uint64_t bytes;
 };
 
-struct rocp_scratch_0 {
-	uint64_t size;
-	int32_t kind, operation;
-	rocp_handle agent, queue;
-	uint64_t thread, start, end, correlation, external;
-	int32_t flags;
-};
-
-struct rocp_scratch_1 {
-	uint64_t size;
-	int32_t kind, operation;
-	uint64_t correlation, external, ancestor;
+/* Within a record of scratch memory, behind its correlation or before it. */
+struct rocp_scratch {
 	rocp_handle agent, queue;
 	uint64_t thread, start, end;
-	int32_t flags;
-	uint64_t bytes;
 };
+
+#define ROCP_SCRATCH_AT_04 16 /* up to 0.5 the correlation is at the end */
+#define ROCP_SCRATCH_AT_06 32
+#define ROCP_SCRATCH_AT_10 40
 
 /* --- devices -------------------------------------------------------------------------------- */
 

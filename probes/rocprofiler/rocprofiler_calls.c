@@ -15,6 +15,11 @@
 static const struct rocp *library;
 static uint32_t is_child; /* of a fork, where no lock of ours can be trusted */
 
+bool rocp_is_child(void)
+{
+	return __atomic_load_n(&is_child, __ATOMIC_RELAXED);
+}
+
 /* One call back, in either layout. */
 struct told {
 	uint64_t correlation;
@@ -138,6 +143,36 @@ static void take_marker(struct interface *interface, const struct told *told)
 		rocp_marker_told(told->operation, told->phase, told->payload);
 }
 
+/* Whose memory is at an address: who takes it back is not told so. A place that another address takes loses the first. */
+#define N_ADDRESSES 16384
+static struct {
+	uint64_t address; /* atomic */
+	int device;
+} owners[N_ADDRESSES];
+
+static unsigned place_of(uint64_t address)
+{
+	return (unsigned)(address >> 12 ^ address >> 24) % N_ADDRESSES;
+}
+
+static int take_owner(uint64_t address)
+{
+	unsigned at = place_of(address);
+	int device = owners[at].device;
+
+	return __atomic_compare_exchange_n(&owners[at].address, &address, 0, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+		       ? device
+		       : -1;
+}
+
+static void set_owner(uint64_t address, int device)
+{
+	owners[place_of(address)].device = device;
+	__atomic_store_n(&owners[place_of(address)].address, address, __ATOMIC_RELEASE);
+}
+
+/* That of the host is not a device's. */
 static void take_memory(struct interface *interface, const struct told *told)
 {
 	const struct rocp_memory *memory = told->payload;
@@ -148,13 +183,14 @@ static void take_memory(struct interface *interface, const struct told *told)
 	    told->operation < ROCP_ALLOCATE || told->operation > ROCP_VMEM_FREE ||
 	    told->phase != (is_free ? ROCP_ENTER : ROCP_EXIT))
 		return;
-	device = rocp_agent_device(memory->agent);
-	if (device >= 0 ||
-	    is_free) /* that of the host is not a device's; who frees does not say whose */
-		tacho_device_memory(
-			region_class(is_free ? TRACE_KIND_DEVICE_FREE : TRACE_KIND_DEVICE_ALLOC,
-				     NULL, interface->name),
-			device, memory->address, is_free ? 0 : memory->bytes);
+	device = is_free ? take_owner(memory->address) : rocp_agent_device(memory->agent);
+	if (device < 0)
+		return;
+	if (!is_free)
+		set_owner(memory->address, device);
+	tacho_device_memory(region_class(is_free ? TRACE_KIND_DEVICE_FREE : TRACE_KIND_DEVICE_ALLOC,
+					 NULL, interface->name),
+			    device, memory->address, is_free ? 0 : memory->bytes);
 }
 
 static struct interface hip = { .name = "HIP call", .take = take_call },
@@ -182,7 +218,7 @@ static bool is_wanted(const struct interface *interface, const struct told *told
 
 static void take(struct interface *interface, const struct told *told)
 {
-	if (!interface || __atomic_load_n(&is_child, __ATOMIC_RELAXED))
+	if (!interface || rocp_is_child())
 		return;
 	if (!is_wanted(interface, told))
 		return;

@@ -18,6 +18,8 @@
  * regions. False: there are no calls of HIP. */
 bool rocp_calls_configure(const struct rocp *rocp, rocp_handle always, rocp_handle calls,
 			  bool has_hsa);
+/* Whether this process is a child of one that had been configured: rocprofiler-sdk's threads are not in it. */
+bool rocp_is_child(void);
 /* A call of HIP's begins (ROCP_ENTER) or ends, for who measures what that costs. */
 void rocp_call_told(int32_t phase, uint64_t correlation);
 

@@ -31,7 +31,7 @@ static void switch_all(bool is_recording)
 {
 	bool is_wanted = is_recording && !tacho_is_partial();
 
-	if (!is_ready || is_on == is_wanted)
+	if (!is_ready || rocp_is_child() || is_on == is_wanted)
 		return;
 	is_on = is_wanted;
 	if (is_wanted)
@@ -42,7 +42,7 @@ static void switch_all(bool is_recording)
 
 static void at_end(void)
 {
-	if (!is_ready || !tacho_is_alive())
+	if (!is_ready || rocp_is_child() || !tacho_is_alive())
 		return;
 	rocp_records_flush();
 	if (rocp_records_clock_error_ns())

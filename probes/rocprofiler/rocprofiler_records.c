@@ -120,25 +120,31 @@ static bool take_copy(const struct rocp_memcpy *copy)
 	return true;
 }
 
+static size_t scratch_at(void)
+{
+	if (library->version >= ROCP_WITH_ANCESTOR)
+		return ROCP_SCRATCH_AT_10;
+	return library->version >= ROCP_VERSION_06 ? ROCP_SCRATCH_AT_06 : ROCP_SCRATCH_AT_04;
+}
+
 /* Memory that kernels spill registers into, which the runtime hands out between kernels, and takes back. */
-static bool take_scratch(const void *record)
+static bool take_scratch(const struct rocp_work *head)
 {
 	static const char *const names[] = { "Scratch memory", "Scratch memory: allocated",
 					     "Scratch memory: freed", "Scratch memory: reclaimed" };
-	const struct rocp_scratch_0 *old = record;
-	const struct rocp_scratch_1 *now = record;
-	bool is_old = library->version < ROCP_WITH_ANCESTOR;
-	uint32_t what = (uint32_t)old->operation;
+	uint32_t what = (uint32_t)head->operation;
 	struct rocp_work work = { 0 };
 	struct tacho_activity activity;
+	struct rocp_scratch scratch;
 
-	if (old->size < (is_old ? sizeof(*old) : sizeof(*now)))
+	if (head->size < scratch_at() + sizeof(scratch))
 		return false;
-	work.start = is_old ? old->start : now->start;
-	work.end = is_old ? old->end : now->end;
+	memcpy(&scratch, (const char *)head + scratch_at(), sizeof(scratch));
+	work.start = scratch.start;
+	work.end = scratch.end;
 	activity = activity_of(&work);
-	activity.device = rocp_agent_device(is_old ? old->agent : now->agent);
-	activity.queue = queue_number(is_old ? old->queue : now->queue);
+	activity.device = rocp_agent_device(scratch.agent);
+	activity.queue = queue_number(scratch.queue);
 	tacho_device_work(region_class(TRACE_KIND_DEVICE_WORK, NULL,
 				       names[what < sizeof(names) / sizeof(*names) ? what : 0]),
 			  &activity);
@@ -193,6 +199,8 @@ static void told(rocp_handle context, rocp_handle which, struct rocp_header **he
 		 void *data, uint64_t n_dropped)
 {
 	(void)context, (void)which, (void)data;
+	if (rocp_is_child())
+		return; /* what is in the buffer is its parent's */
 	pthread_mutex_lock(&writing);
 	tacho_writer.is_inside++;
 	if (tacho_is_alive())
@@ -230,7 +238,7 @@ bool rocp_records_configure(const struct rocp *rocp, rocp_handle context)
 
 void rocp_records_flush(void)
 {
-	if (buffer)
+	if (buffer && !rocp_is_child())
 		library->flush_buffer(buffer);
 }
 
