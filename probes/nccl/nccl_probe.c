@@ -436,15 +436,21 @@ static void tell_cost(struct nccl_communicator *communicator)
 	tacho_cost(TRACE_KIND_SPAN, "nccl", cost);
 }
 
-/* Asked of the CUDA probe, where the process has it. */
-static bool are_kernels_recorded(void)
+static bool is_told_by(const char *library_name, const char *function)
 {
-	void *library = dlopen("libtacho_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+	void *library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD);
 	bool (*tells_kernels)(void) = NULL;
 
 	if (library)
-		*(void **)&tells_kernels = dlsym(library, "tacho_cuda_tells_kernels");
+		*(void **)&tells_kernels = dlsym(library, function);
 	return tells_kernels && tells_kernels();
+}
+
+/* Asked of the probes of devices, where the process has them. */
+static bool are_kernels_recorded(void)
+{
+	return is_told_by("libtacho_cuda.so", "tacho_cuda_tells_kernels") ||
+	       is_told_by("libtacho_rocprofiler.so", "tacho_rocprofiler_tells_kernels");
 }
 
 static void read_setting(void)

@@ -22,10 +22,12 @@
 
 TACHO_EXPORT struct rocp_tool *rocprofiler_configure(uint32_t version, const char *version_text,
 						     uint32_t priority, void *client);
+/* For the NCCL probe: kernels of this process are recorded. */
+TACHO_EXPORT bool tacho_rocprofiler_tells_kernels(void);
 
 static struct rocp rocp;
 static rocp_handle always, wanted;
-static bool is_on, is_ready;
+static bool is_on, is_ready, has_work;
 
 static void switch_all(bool is_recording)
 {
@@ -79,7 +81,7 @@ static void tell_cost(void)
 static int initialize(void (*finalize)(void), void *data)
 {
 	const char *asked = getenv(VARIABLE);
-	bool has_calls, has_work;
+	bool has_calls;
 
 	(void)finalize, (void)data;
 	if (rocp.create_context(&always) != ROCP_SUCCESS ||
@@ -110,6 +112,11 @@ static void finalize(void *data)
 	(void)data;
 	at_end();
 	is_ready = false;
+}
+
+bool tacho_rocprofiler_tells_kernels(void)
+{
+	return is_ready && has_work && !rocp_is_child();
 }
 
 static bool is_loaded(const char *name)
