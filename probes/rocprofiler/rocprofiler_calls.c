@@ -147,7 +147,7 @@ static void take_marker(struct interface *interface, const struct told *told)
 #define N_ADDRESSES 16384
 static struct {
 	uint64_t address; /* atomic */
-	int device;
+	int device;	  /* atomic */
 } owners[N_ADDRESSES];
 
 static unsigned place_of(uint64_t address)
@@ -158,7 +158,7 @@ static unsigned place_of(uint64_t address)
 static int take_owner(uint64_t address)
 {
 	unsigned at = place_of(address);
-	int device = owners[at].device;
+	int device = __atomic_load_n(&owners[at].device, __ATOMIC_RELAXED);
 
 	return __atomic_compare_exchange_n(&owners[at].address, &address, 0, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
@@ -168,7 +168,7 @@ static int take_owner(uint64_t address)
 
 static void set_owner(uint64_t address, int device)
 {
-	owners[place_of(address)].device = device;
+	__atomic_store_n(&owners[place_of(address)].device, device, __ATOMIC_RELAXED);
 	__atomic_store_n(&owners[place_of(address)].address, address, __ATOMIC_RELEASE);
 }
 

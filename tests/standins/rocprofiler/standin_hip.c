@@ -234,11 +234,21 @@ int hipLaunchKernel(struct standin_kernel *kernel, uint32_t blocks, uint32_t thr
 	return end(KIND_HIP, HIP_LAUNCH, correlation);
 }
 
+static bool are_pending(void)
+{
+	bool are;
+
+	pthread_mutex_lock(&lock);
+	are = n_pending > 0;
+	pthread_mutex_unlock(&lock);
+	return are;
+}
+
 int hipDeviceSynchronize(void)
 {
 	uint64_t correlation = begin(KIND_HIP, HIP_SYNCHRONIZE);
 
-	while (__atomic_load_n(&n_pending, __ATOMIC_RELAXED))
+	while (are_pending())
 		usleep(200);
 	return end(KIND_HIP, HIP_SYNCHRONIZE, correlation);
 }

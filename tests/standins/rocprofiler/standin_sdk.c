@@ -257,9 +257,15 @@ SDK(flush_buffer, rocp_handle buffer)
 
 void standin_sdk_poll(void)
 {
-	for (rocp_handle i = 1; i <= n_buffers; i++)
-		if (buffers[i].used >= buffers[i].watermark)
+	for (rocp_handle i = 1; i <= n_buffers; i++) {
+		bool is_full_enough;
+
+		pthread_mutex_lock(&buffers[i].lock);
+		is_full_enough = buffers[i].used >= buffers[i].watermark;
+		pthread_mutex_unlock(&buffers[i].lock);
+		if (is_full_enough)
 			hand_on(&buffers[i]);
+	}
 }
 
 /* A record behind its header, in one piece of memory. */
