@@ -59,10 +59,15 @@ for major in 0 1; do
 	[ "$(ask "select name, count(*) from slice where name in ('hipMalloc', 'hipFree', 'hipLaunchKernel', 'hipMemcpyAsync', 'hipDeviceSynchronize', 'ncclAllReduce') group by 1 order by 1" |
 		paste -sd' ')" = "hipDeviceSynchronize,20 hipFree,20 hipLaunchKernel,100 hipMalloc,20 hipMemcpyAsync,60 ncclAllReduce,20" ] || wrong "$major: calls"
 	[ "$(ask "select name, count(*) from slice where name in ('step', 'forward') group by 1 order by 1" | paste -sd' ')" = "forward,20 step,20" ] || wrong "$major: ranges"
+	[ "$(ask "select count(*) from mark where name = 'ROCTx: step ends'")" = 20 ] || wrong "$major: marks"
 	[ "$(ask "select count(*), sum(bytes) from memory")" = 40,0 ] || wrong "$major: memory: $(ask "select count(*), sum(bytes) from memory")"
 	[ "$(ask "select name, architecture, multiprocessors, memory_bytes from device order by device limit 1")" = "Stand-in MI300X,gfx942,304,206158430208" ] || wrong "$major: device"
 done
 [ "$(ask "select count(distinct c.track_id) from slice s join slice c on c.id = s.launch_id where s.category = 'kernel'")" = 1 ] || wrong "calls are not in their thread"
+[ "$(ask "select count(*) from slice where name glob 'hsa_*'")" = 0 ] || wrong "calls of HSA are told though nobody asks"
+TACHO_ROCPROFILER=hsa record 1 "" train 5
+same "calls of HSA"
+[ "$(ask "select count(*) from slice s join slice p on p.id = s.parent_id where s.name = 'hsa_signal_store_screlease' and p.name = 'hipLaunchKernel'")" = 25 ] || wrong "calls of HSA within those of HIP"
 record 1 "" threads 10
 same threads
 [ "$(score)" = 100 ] || wrong "threads: trust $(score)"

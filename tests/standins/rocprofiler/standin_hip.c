@@ -220,6 +220,7 @@ int hipLaunchKernel(struct standin_kernel *kernel, uint32_t blocks, uint32_t thr
 	uint64_t correlation = begin(KIND_HIP, HIP_LAUNCH);
 	struct rocp_dispatch *dispatch = &one.record.dispatch;
 
+	end(KIND_HSA_CORE, 0, begin(KIND_HSA_CORE, 0)); /* the bell of the queue */
 	name_kernel(kernel);
 	dispatch->agent = GPU_0;
 	dispatch->queue = 0x1000 + (rocp_handle)stream;

@@ -103,6 +103,8 @@ SDK(query_callback_tracing_kind_operation_name, int32_t kind, int32_t operation,
 
 	if (kind == KIND_RCCL)
 		*name = "ncclAllReduce";
+	else if (kind == KIND_HSA_CORE)
+		*name = "hsa_signal_store_screlease";
 	else if (kind == KIND_HIP && operation >= 0 && operation < N_HIP_CALLS)
 		*name = hip[operation];
 	else
