@@ -7,6 +7,7 @@
  * saves goes in the opposite order. How much is held does not hang on which of them it was. */
 #include "analyze/memory_blocks.h"
 
+#include "analyze/memory_gaps.h"
 #include "base/for_each.h"
 #include "base/hash_mix.h"
 #include "base/order.h"
@@ -130,7 +131,8 @@ GArray *memory_blocks_of_layers(const TachoTimeline *timeline, guint32 process)
 		guint known = take_open(&open, event);
 		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
 					      event->device,  event->slice, event->address,
-					      event->track,   TACHO_NONE,   event->layer };
+					      event->track,   TACHO_NONE,   event->layer,
+					      FALSE };
 
 		if (known) {
 			struct memory_block *before =
@@ -138,12 +140,14 @@ GArray *memory_blocks_of_layers(const TachoTimeline *timeline, guint32 process)
 
 			before->end_ns = event->time_ns;
 			before->end_track = event->track;
+			before->is_end_seen = event->bytes == 0 || event->bytes == -before->bytes;
 		}
 		if (event->bytes <= 0)
 			continue;
 		g_array_append_val(blocks, block);
 		put_open(&open, event, blocks->len);
 	}
+	memory_gaps_end_blocks(timeline, process, blocks);
 	return blocks;
 }
 

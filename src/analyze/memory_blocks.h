@@ -12,6 +12,7 @@ struct memory_block {
 	guint64 address;
 	guint32 begin_track, end_track; /* threads; end: TACHO_NONE where it was not given back */
 	guint8 layer;			/* TachoMemoryLayer */
+	guint8 is_end_seen; /* the end is an event of it; else it was given back unseen by then, or never */
 };
 
 /* What is held of one memory becomes more, or less. */
@@ -21,7 +22,7 @@ struct memory_change {
 };
 
 /* The blocks of a process in the order handed out, a new array of struct memory_block. What was
- * handed out before the recording is not among them. Each byte counts once: what a driver handed out is left out of a device's
+ * handed out before the recording is not among them. What was given back in control steps ends where these begin (memory_gaps.h). Each byte counts once: what a driver handed out is left out of a device's
  * memory of which an allocator tells, too. */
 GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process);
 /* The same of all layers: bytes that an allocator took of the driver are there twice. */
