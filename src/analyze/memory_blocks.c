@@ -131,8 +131,7 @@ GArray *memory_blocks_of_layers(const TachoTimeline *timeline, guint32 process)
 		guint known = take_open(&open, event);
 		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
 					      event->device,  event->slice, event->address,
-					      event->track,   TACHO_NONE,   event->layer,
-					      FALSE };
+					      event->track,   TACHO_NONE,   event->layer };
 
 		if (known) {
 			struct memory_block *before =
@@ -140,7 +139,6 @@ GArray *memory_blocks_of_layers(const TachoTimeline *timeline, guint32 process)
 
 			before->end_ns = event->time_ns;
 			before->end_track = event->track;
-			before->is_end_seen = event->bytes == 0 || event->bytes == -before->bytes;
 		}
 		if (event->bytes <= 0)
 			continue;

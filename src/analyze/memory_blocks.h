@@ -12,7 +12,6 @@ struct memory_block {
 	guint64 address;
 	guint32 begin_track, end_track; /* threads; end: TACHO_NONE where it was not given back */
 	guint8 layer;			/* TachoMemoryLayer */
-	guint8 is_end_seen; /* the end is an event of it; else it was given back unseen by then, or never */
 };
 
 /* What is held of one memory becomes more, or less. */

@@ -47,7 +47,7 @@ static guint64 likeness_of(const TachoTimeline *timeline, const struct memory_bl
 	return hash;
 }
 
-/* Likeness (borrowed) -> the longest life, in ns, that was seen within one recorded stretch. */
+/* Likeness (borrowed) -> the longest life, in ns, of those given back within one recorded stretch. */
 static GHashTable *find_lives(const GArray *gaps, const GArray *blocks, const guint64 *likeness)
 {
 	GHashTable *lives = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
@@ -55,7 +55,7 @@ static GHashTable *find_lives(const GArray *gaps, const GArray *blocks, const gu
 	FOR_EACH_AT(const struct memory_block, block, i, blocks) {
 		gint64 *longest;
 
-		if (!block->is_end_seen || first_gap(gaps, block))
+		if (block->end_ns == G_MAXINT64 || first_gap(gaps, block))
 			continue;
 		longest = g_hash_table_lookup(lives, &likeness[i]);
 		if (!longest) {
@@ -80,7 +80,7 @@ void memory_gaps_end_blocks(const TachoTimeline *timeline, guint32 process, GArr
 		likeness[i] = likeness_of(timeline, block);
 	lives = find_lives(gaps, blocks, likeness);
 	FOR_EACH_AT(struct memory_block, block, i, blocks) {
-		const TachoStep *gap = block->is_end_seen ? NULL : first_gap(gaps, block);
+		const TachoStep *gap = first_gap(gaps, block);
 		const gint64 *longest = gap ? g_hash_table_lookup(lives, &likeness[i]) : NULL;
 		gint64 end_ns = MIN(block->end_ns, timeline->duration_ns);
 

@@ -1,9 +1,10 @@
 /* memory_gaps: what was given back in control steps, in which nothing is recorded, so that nobody saw it go.
  *
- * (1) A block whose end was not seen, and that outlasts all its likes, was given back in the first control step behind its begin, if any.
- *     Without that, the gradients of the last step before each control step would be held to the end, and the peak would grow with them.
- * (2) Likes are blocks of the same size and memory, handed out in the same operations within one another, that were seen to go in one
- *     recorded stretch. What has none is kept, as an optimizer keeps its state. */
+ * (1) A block that a control step parts from its end, or that has none, and that outlasts all its likes, was given back in that step. Its
+ *     address may have been handed out again there, unseen: what is given back at it later is another block. Without this rule the gradients
+ *     of the last step before control steps are held to the end, or far into it, and the peak grows with them.
+ * (2) Likes are blocks of the same size and memory, handed out in the same operations within one another, that were given back in the
+ *     stretch of recorded steps in which they were handed out. What has none is kept, as an optimizer keeps its state. */
 #ifndef TACHO_MEMORY_GAPS_H
 #define TACHO_MEMORY_GAPS_H
 

@@ -12,6 +12,7 @@ static const struct {
 #define WEIGHT				    KEEPS_WEIGHT
 #define OUTPUT				    KEEPS_OUTPUT
 #define MASK				    KEEPS_MASK
+#define VIEW				    KEEPS_STORAGE
 #define KIND(name, kind, keeps, is_product) { name, kind, keeps, is_product },
 #include "precision/operation_kinds.def"
 #undef KIND
@@ -20,6 +21,7 @@ static const struct {
 #undef WEIGHT
 #undef OUTPUT
 #undef MASK
+#undef VIEW
 };
 
 /* Without "aten::", and the underscores around it. */

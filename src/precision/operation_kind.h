@@ -13,6 +13,7 @@ enum kept_for_backward {
 	KEEPS_OUTPUT = 1 << 2,
 	KEEPS_MASK = 1 << 3, /* a byte for each number of the output */
 	KEEPS_UNKNOWN = 1 << 4,
+	KEEPS_STORAGE = 1 << 5, /* nothing itself, but its output may be the memory that it reads */
 };
 
 /* What casts do: the operation changes the format of numbers, and nothing else. */

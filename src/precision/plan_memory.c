@@ -1,5 +1,7 @@
 #include "precision/plan_memory.h"
 
+#include <string.h>
+
 #include "base/for_each.h"
 #include "precision/operation_kind.h"
 #include "precision/saved_bytes.h"
@@ -64,31 +66,72 @@ static guint read_by(const struct editor *editor, guint32 operation)
 	return precision_job_reads(editor->job, operation, editor->formats[operation]);
 }
 
-/* (3) */
-static void find_released(struct editor *editor)
+/* Whose memory each operation's output is: its own, or what it views. [operation], the caller's. */
+static guint32 *find_makers(const struct editor *editor)
 {
 	const struct identity *identity = editor->job->identity;
+	guint32 *makers = none_rows_new(editor->n_operations);
 
 	for (guint32 i = 0; i < editor->n_operations; i++) {
 		const struct identity_operation *own = identity_at(identity, i);
+		guint32 from = own->n_inputs > 0
+				       ? identity_input_at(identity, own->first_input)->producer
+				       : IDENTITY_OUTSIDE;
+		gboolean is_view = operation_kind_keeps(own->kind) & KEEPS_STORAGE && from < i;
 
+		makers[i] = is_view ? makers[from] : i;
+	}
+	return makers;
+}
+
+/* Whose output somebody keeps as it is for the backward pass, with these formats. [operation], the caller's. */
+static guint8 *find_kept(const struct editor *editor, const guint32 *makers, const guint8 *formats)
+{
+	const struct precision_job *job = editor->job;
+	guint8 *is_kept = g_new0(guint8, MAX(editor->n_operations, 1u));
+
+	for (guint32 i = 0; i < editor->n_operations; i++) {
+		const struct identity_operation *own = identity_at(job->identity, i);
+		guint keeps = operation_kind_keeps(own->kind);
+		guint reads = precision_job_reads(job, i, formats[i]);
+
+		is_kept[makers[i]] |= (keeps & (KEEPS_OUTPUT | KEEPS_UNKNOWN)) != 0;
 		for (guint32 k = 0; k < own->n_inputs; k++) {
-			guint32 from = identity_input_at(identity, own->first_input + k)->producer;
+			guint32 from =
+				identity_input_at(job->identity, own->first_input + k)->producer;
 
-			if (from == IDENTITY_OUTSIDE)
-				continue;
-			if (editor->last_reader[from] == TACHO_NONE)
-				editor->is_released[from] = TRUE;
-			editor->last_reader[from] = i;
-			if (saved_bytes_keeps_inputs(own) &&
-			    stored_by(editor, from) == read_by(editor, i))
-				editor->is_released[from] = FALSE;
+			if (from != IDENTITY_OUTSIDE && keeps & (KEEPS_INPUTS | KEEPS_UNKNOWN) &&
+			    precision_job_stores(job, from, formats[from]) == reads)
+				is_kept[makers[from]] = TRUE;
 		}
 	}
-	for (guint32 i = 0; i < editor->n_operations; i++)
-		if (operation_kind_keeps(identity_at(identity, i)->kind) &
-		    (KEEPS_OUTPUT | KEEPS_UNKNOWN))
-			editor->is_released[i] = FALSE;
+	return is_kept;
+}
+
+/* (3) */
+static void find_released(struct editor *editor)
+{
+	const struct precision_job *job = editor->job;
+	g_autofree guint32 *makers = find_makers(editor);
+	g_autofree guint8 *reference = g_malloc(MAX(editor->n_operations, 1u));
+	g_autofree guint8 *was_kept = NULL, *is_kept = NULL;
+
+	memset(reference, job->reference->format, editor->n_operations);
+	precision_job_follow(job, reference);
+	was_kept = find_kept(editor, makers, reference);
+	is_kept = find_kept(editor, makers, editor->formats);
+	for (guint32 i = 0; i < editor->n_operations; i++) {
+		const struct identity_operation *own = identity_at(job->identity, i);
+
+		editor->is_released[i] = was_kept[i] && !is_kept[i];
+		for (guint32 k = 0; k < own->n_inputs; k++) {
+			guint32 from =
+				identity_input_at(job->identity, own->first_input + k)->producer;
+
+			if (from != IDENTITY_OUTSIDE)
+				editor->last_reader[makers[from]] = i;
+		}
+	}
 }
 
 /* --- blocks that are there ---------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  *     for the gradient of its weight, which is as wide as the weight itself, unless a registered kernel says otherwise.
  * (2) A copy of a weight is held from the operation's forward pass to the end of its backward pass. So is a copy of what it reads, where it
  *     keeps that; else until its forward pass ends. A copy of a gradient is held while the reader's backward pass lasts.
- * (3) What nobody keeps any more as it is, since all that keep it keep copies, is given back when the last that reads it has. */
+ * (3) What is kept in the reference, and nobody keeps any more as it is, since all that keep it keep copies, is given back when the last
+ *     that reads it has. Who reads or keeps a view of it reads or keeps it. What is held for another reason stays: the job has it. */
 #ifndef TACHO_PLAN_MEMORY_H
 #define TACHO_PLAN_MEMORY_H
 
