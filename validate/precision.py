@@ -7,6 +7,8 @@
     precision.py predict              predict all plans from the recordings; nothing is measured
     precision.py commit               commit the predictions
     precision.py measure              rounds of measuring; a model only if its predictions are in the last commit
+    precision.py peaks                peaks of memory alone, which need no machine of their own: recordings that are missing, predictions
+                                      (memory.json, to be committed), and, once they are committed, jobs
     precision.py page                 docs/validation-precision.md
     precision.py anew                 forget recordings, predictions and measurements
     precision.py try                  two models, few plans and rounds, into build/precision-try: does it work here? Nothing is kept
@@ -47,7 +49,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog=__doc__.split("\n", 2)[2])
-    parser.add_argument("what", choices=["quiet", "record", "predict", "commit", "measure", "page", "anew", "try"])
+    parser.add_argument("what", choices=["quiet", "record", "predict", "commit", "measure", "peaks", "page", "anew", "try"])
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
     parser.add_argument("--folder", default=FOLDER, help="of results; default: validate/precision")
     parser.add_argument("--work", default=os.path.join(SOURCE_DIR, "build", "precision"), help="of recordings")
@@ -102,7 +104,9 @@ class Validation:
         return [(precision, turn) for turn in range(N_TURNS) for precision in PRECISIONS] + [(STATISTICS, 0)]
 
     def recordings(self, model):
-        return [self.recording(model, precision, turn) for precision, turn in self.turns() if precision != STATISTICS]
+        """Those that there are."""
+        every = [self.recording(model, precision, turn) for precision, turn in self.turns() if precision != STATISTICS]
+        return [folder for folder in every if os.path.isdir(folder)]
 
     def record_one(self, model, precision, turn):
         folder = self.recording(model, precision, turn)
@@ -134,7 +138,7 @@ class Validation:
         return True
 
     def is_recorded(self, model):
-        return all(os.path.isdir(folder) for folder in [*self.recordings(model), self.recording(model, STATISTICS)])
+        return all(os.path.isdir(self.recording(model, precision, turn)) for precision, turn in self.turns())
 
     def run_file(self, model):
         return load(os.path.join(self.recording(model, "fp32"), "precision.json"), None)
@@ -224,18 +228,55 @@ class Validation:
         if git("status", "--porcelain", "--", name).strip():
             git("commit", "-q", "-m", "validate: what mixed precisions are predicted to take, before they are measured", "--", name)
 
+    def committed(self, name):
+        """What the file of predictions has in the last commit."""
+        name = os.path.relpath(self.path(name), SOURCE_DIR)
+        done = subprocess.run(["git", "-C", SOURCE_DIR, "show", f"HEAD:{name}"], capture_output=True, text=True)
+        return json.loads(done.stdout) if done.returncode == 0 else {"models": {}, "predictions": []}
+
     def committed_models(self):
         """Models whose predictions are in the last commit, as they are here."""
         if self.is_try:
             return set(self.models)
-        name = os.path.relpath(self.path("predicted.json"), SOURCE_DIR)
-        done = subprocess.run(["git", "-C", SOURCE_DIR, "show", f"HEAD:{name}"], capture_output=True, text=True)
-        if done.returncode != 0:
-            return set()
-        there, here = json.loads(done.stdout), load(self.path("predicted.json"), {"models": {}, "predictions": []})
+        there = self.committed("predicted.json")
+        here = load(self.path("predicted.json"), {"models": {}, "predictions": []})
         return {model for model in here["models"] if there["models"].get(model) == here["models"][model]
                 and [r for r in there["predictions"] if r["model"] == model]
                 == [r for r in here["predictions"] if r["model"] == model]}
+
+    # --- peaks of memory --------------------------------------------------------------------
+
+    def predict_peaks(self):
+        """As predict(), of bytes alone, from one recording in each precision: what is held does not hang on how fast a machine is."""
+        data = load(self.path("memory.json"), {"predictions": []})
+        for model in self.models:
+            for precision in PRECISIONS:
+                if not os.path.isdir(self.recording(model, precision)):
+                    self.record_one(model, precision, 0)
+            plans = {name: plan for name, plan in self.plans(model).items() if name in PEAK_PLANS}
+            rows = [self.predict_one(model, name, plan) for name, plan in plans.items()]
+            keys = ("model", "plan", "digest", "error", "saved_bytes", "peak_bytes")
+            data["predictions"] = [row for row in data["predictions"] if row["model"] != model]
+            data["predictions"] += [{key: row[key] for key in keys if key in row} for row in rows]
+            print(f"{model:14} peaks of {len(rows)} plans predicted", flush=True)
+        data["tacho"] = git("describe", "--always").strip()
+        data["machine"] = {**describe_machine(self.arguments.python), "has_bf16": has_bf16()}
+        replace_file(self.path("memory.json"), data)
+
+    def peaks(self):
+        """Predict what is not predicted yet; measure what is committed so."""
+        there = [row["model"] for row in self.committed("memory.json")["predictions"]]
+        wanted = self.models
+        self.models = [model for model in wanted if model not in there]
+        if self.models:
+            self.predict_peaks()
+        data = self.measured()
+        data.setdefault("machine", describe_machine(self.arguments.python))
+        for model in wanted:
+            if model in there:
+                self.measure_peaks(data, model)
+            else:
+                print(f"{model:14} not measured: its peaks are not committed (memory.json)", flush=True)
 
     # --- measurements -----------------------------------------------------------------------
 
@@ -264,13 +305,15 @@ class Validation:
             if model not in committed:
                 print(f"{model:14} not measured: its predictions are not committed (precision.py commit)", flush=True)
                 continue
-            plans = list(load(self.path("predicted.json"), None)["models"][model]["plans"])
-            self.measure_times(data, model, plans)
-        for model in self.models:
-            if model in committed:
-                self.measure_rest(data, model)
+            self.measure_times(data, model, self.predicted_plans(model))
+        for part in (self.measure_peaks, self.measure_kept, self.measure_harm, self.measure_training):
+            for model in self.models:
+                if model in committed and not self.is_late():
+                    part(data, model)
 
     def add(self, data, where, model, row):
+        """Read anew, so that harm can be measured in one process while another measures peaks."""
+        data.update(self.measured(), machine=data["machine"])
         data[where].append({"model": model, **row})
         replace_file(self.path("measured.json"), data)
 
@@ -298,23 +341,33 @@ class Validation:
             if peaks:
                 self.add(data, "peaks", model, {"plan": name, "peak_bytes": max(peaks)})
 
-    def measure_rest(self, data, model):
-        self.measure_peaks(data, model)
-        plans = list(load(self.path("predicted.json"), None)["models"][model]["plans"])
-        if not self.is_late() and not any(row["model"] == model for row in data["memory"]):
-            self.run_measure(model, "memory", plans, lambda row: self.add(data, "memory", model, row))
-        if not self.is_late() and not any(row["model"] == model for row in data["harm"]):
+    def measure_kept(self, data, model):
+        if not self.is_measured(data, "memory", model):
+            self.run_measure(model, "memory", self.predicted_plans(model), lambda row: self.add(data, "memory", model, row))
+
+    def measure_harm(self, data, model):
+        if not self.is_measured(data, "harm", model):
             self.run_measure(model, "harm", ["fp32"], lambda row: self.add(data, "harm", model, row),
                              "--batches", "2" if self.is_try else "20")
-        found = [name for name in plans if name.startswith("within") or name in ("fp32", "bf16")]
-        if not self.is_late() and not any(row["model"] == model for row in data["training"]):
+
+    def measure_training(self, data, model):
+        found = [name for name in self.predicted_plans(model) if name.startswith("within") or name in ("fp32", "bf16")]
+        if not self.is_measured(data, "training", model):
             self.run_measure(model, "training", found, lambda row: self.add(data, "training", model, row),
                              "--steps", "20" if self.is_try else "300", "--seeds", "1" if self.is_try else "3")
+
+    def predicted_plans(self, model):
+        return list(load(self.path("predicted.json"), None)["models"][model]["plans"])
+
+    @staticmethod
+    def is_measured(data, where, model):
+        return any(row["model"] == model for row in data[where])
 
     # --- all of it --------------------------------------------------------------------------
 
     def page(self):
-        text = precision_page.write(load(self.path("predicted.json"), {"models": {}, "predictions": []}), self.measured(), ASIDE)
+        text = precision_page.write(load(self.path("predicted.json"), {"models": {}, "predictions": []}), self.measured(),
+                                    load(self.path("memory.json"), {}), ASIDE)
         if self.is_try:
             print(text)
             return
@@ -323,7 +376,7 @@ class Validation:
 
     def anew(self):
         shutil.rmtree(self.arguments.work, ignore_errors=True)
-        for name in ("casts.json", "predicted.json", "measured.json"):
+        for name in ("casts.json", "predicted.json", "memory.json", "measured.json"):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
 
@@ -346,6 +399,16 @@ class Validation:
         self.page()
 
 
+def has_bf16():
+    """The processor multiplies in bf16 (or the system does not tell)."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            text = file.read()
+        return any(flag in text for flag in ("avx512_bf16", "amx_bf16"))
+    except OSError:
+        return True
+
+
 def git(*words):
     return subprocess.run(["git", "-C", SOURCE_DIR, *words], capture_output=True, text=True, check=True).stdout
 
@@ -360,7 +423,7 @@ def main():
         shutil.rmtree(arguments.folder, ignore_errors=True)
     validation = Validation(arguments)
     {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict, "commit": validation.commit,
-     "measure": validation.measure, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
+     "measure": validation.measure, "peaks": validation.peaks, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
 
 
 if __name__ == "__main__":
