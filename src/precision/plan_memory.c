@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/hash_mix.h"
 #include "precision/operation_kind.h"
+#include "precision/plan_scratch.h"
 #include "precision/saved_bytes.h"
 #include "predict/held_memory.h"
 #include "trace/none_rows.h"
@@ -20,10 +22,12 @@ struct editor {
 	const guint32 *set_of; /* [rank]; NULL: all ranks are of `set` */
 	guint32 set;
 	guint32 n_operations;
-	struct span *spans;   /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
-	guint8 *is_released;  /* [operation]: (3) */
-	guint32 *last_reader; /* [operation]; TACHO_NONE */
-	guint32 *devices;     /* [rank]: the memory that casts are in */
+	struct span *spans;	  /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
+	guint8 *is_released;	  /* [operation]: (3) */
+	guint32 *last_reader;	  /* [operation]; TACHO_NONE */
+	guint32 *devices;	  /* [rank]: the memory that casts are in */
+	GHashTable *own_copies;	  /* copy_key() -> how many: (4) */
+	GHashTable *kept_outputs; /* copy_key() */
 };
 
 static struct span *span_at(const struct editor *editor, guint32 cell, guint pass,
@@ -123,7 +127,7 @@ static void find_released(struct editor *editor)
 	for (guint32 i = 0; i < editor->n_operations; i++) {
 		const struct identity_operation *own = identity_at(job->identity, i);
 
-		editor->is_released[i] = was_kept[i] && !is_kept[i];
+		editor->is_released[i] = was_kept[makers[i]] && !is_kept[makers[i]];
 		for (guint32 k = 0; k < own->n_inputs; k++) {
 			guint32 from =
 				identity_input_at(job->identity, own->first_input + k)->producer;
@@ -132,6 +136,8 @@ static void find_released(struct editor *editor)
 				editor->last_reader[makers[from]] = i;
 		}
 	}
+	for (guint32 i = 0; i < editor->n_operations; i++) /* a view that had to be copied */
+		editor->last_reader[i] = editor->last_reader[makers[i]];
 }
 
 /* --- blocks that are there ---------------------------------------------------------------------- */
@@ -192,6 +198,16 @@ static gboolean is_of_set(const struct editor *editor, guint32 cell)
 	return !editor->set_of || editor->set_of[cell / editor->graph->steps->len] == editor->set;
 }
 
+/* (5): < 0: as in the reference. */
+static gdouble scratch_of(const struct editor *editor, guint32 operation, guint pass)
+{
+	const struct job_run *run = editor->job->run_of[editor->formats[operation]];
+
+	return run && run != editor->job->reference && run->scratch_bytes
+		       ? run->scratch_bytes[pass * editor->n_operations + operation]
+		       : -1;
+}
+
 static void edit_blocks(struct editor *editor)
 {
 	const struct layers *layers = &editor->job->reference->layers;
@@ -205,10 +221,63 @@ static void edit_blocks(struct editor *editor)
 		cell = layers_cell(editor->graph, graph_node_at(editor->graph, node));
 		if (cell == TACHO_NONE || !is_of_set(editor, cell))
 			continue;
+		if (scratch_of(editor, operation, layers->pass_of[node]) >= 0 &&
+		    plan_scratch_has(layers, block)) {
+			block->bytes = 0; /* hold_scratch() has that of the format instead */
+			continue;
+		}
 		resize(editor, block, operation, layers->pass_of[node]);
 		if (layers->pass_of[node] == LAYER_FORWARD)
 			release_early(editor, block, operation, cell);
 	}
+}
+
+/* --- what operations copy themselves ------------------------------------------------------------ */
+
+static gpointer copy_key(guint32 cell, guint32 operation, gdouble bytes)
+{
+	return GSIZE_TO_POINTER(
+		hash_mix(hash_mix(hash_mix(HASH_MIX_START, cell), operation), (guint64)bytes));
+}
+
+/* (4): what an operation hands out in its forward pass and gives back in its backward pass, and what outlasts the forward pass. */
+static void find_own_copies(struct editor *editor)
+{
+	const struct layers *layers = &editor->job->reference->layers;
+
+	FOR_EACH(const struct graph_block, block, editor->graph->blocks) {
+		guint32 from = block->begin.node, to = block->end.node, operation, cell;
+		gpointer key;
+		guint n;
+
+		operation = from == TACHO_NONE ? TACHO_NONE : layers->operation_of[from];
+		if (operation == TACHO_NONE || to == TACHO_NONE ||
+		    layers->pass_of[from] != LAYER_FORWARD || layers->pass_of[to] != LAYER_BACKWARD)
+			continue;
+		cell = layers_cell(editor->graph, graph_node_at(editor->graph, from));
+		key = copy_key(cell, operation, (gdouble)block->recorded_bytes);
+		g_hash_table_add(editor->kept_outputs, key);
+		if (layers->operation_of[to] != operation)
+			continue;
+		n = GPOINTER_TO_UINT(g_hash_table_lookup(editor->own_copies, key));
+		g_hash_table_insert(editor->own_copies, key, GUINT_TO_POINTER(n + 1));
+	}
+}
+
+/* Whether the operation keeps a copy of its own of this tensor instead; each counts for one tensor. */
+static gboolean take_own_copy(struct editor *editor, guint32 cell, guint32 operation,
+			      const struct identity_input *input)
+{
+	gdouble bytes =
+		input->elements * number_format_bytes(format_reads(editor->job->reference->format));
+	gpointer key = copy_key(cell, operation, bytes);
+	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(editor->own_copies, key));
+
+	if (n == 0 || input->producer == IDENTITY_OUTSIDE ||
+	    g_hash_table_contains(editor->kept_outputs, copy_key(cell, input->producer, bytes)))
+		return FALSE;
+	g_hash_table_insert(editor->own_copies, key, GUINT_TO_POINTER(n - 1));
+	return TRUE;
 }
 
 /* --- copies ------------------------------------------------------------------------------------- */
@@ -249,13 +318,23 @@ static void hold_copies(struct editor *editor, guint32 cell, guint32 operation)
 		guint stored = input->producer == IDENTITY_OUTSIDE
 				       ? reads
 				       : stored_by(editor, input->producer);
+		gboolean is_own = take_own_copy(editor, cell, operation, input);
 
 		if (stored == reads)
 			continue;
 		hold(editor, cell, input->elements * number_format_bytes(reads), forward->first,
-		     keeps ? kept_to : forward->last);
+		     keeps && !is_own ? kept_to : forward->last);
 		hold(editor, cell, input->elements * number_format_bytes(stored), backward->first,
 		     backward->last);
+	}
+}
+
+static void hold_scratch(struct editor *editor, guint32 cell, guint32 operation)
+{
+	for (guint pass = 0; pass < N_LAYER_PASSES; pass++) {
+		const struct span *span = span_at(editor, cell, pass, operation);
+
+		hold(editor, cell, scratch_of(editor, operation, pass), span->first, span->last);
 	}
 }
 
@@ -286,14 +365,21 @@ void plan_memory_edit(const struct precision_job *job, TachoGraph *graph, const 
 	find_spans(&editor, n_cells);
 	find_released(&editor);
 	find_devices(&editor);
+	editor.own_copies = g_hash_table_new(NULL, NULL);
+	editor.kept_outputs = g_hash_table_new(NULL, NULL);
+	find_own_copies(&editor);
 	edit_blocks(&editor);
 	for (guint32 cell = 0; cell < n_cells; cell++)
-		for (guint32 i = 0; i < editor.n_operations && is_of_set(&editor, cell); i++)
+		for (guint32 i = 0; i < editor.n_operations && is_of_set(&editor, cell); i++) {
 			hold_copies(&editor, cell, i);
+			hold_scratch(&editor, cell, i);
+		}
 	g_free(editor.spans);
 	g_free(editor.is_released);
 	g_free(editor.last_reader);
 	g_free(editor.devices);
+	g_hash_table_unref(editor.own_copies);
+	g_hash_table_unref(editor.kept_outputs);
 }
 
 gdouble plan_memory_peak(const TachoReplay *replay)

@@ -5,7 +5,10 @@
  * (2) A copy of a weight is held from the operation's forward pass to the end of its backward pass. So is a copy of what it reads, where it
  *     keeps that; else until its forward pass ends. A copy of a gradient is held while the reader's backward pass lasts.
  * (3) What is kept in the reference, and nobody keeps any more as it is, since all that keep it keep copies, is given back when the last
- *     that reads it has. Who reads or keeps a view of it reads or keeps it. What is held for another reason stays: the job has it. */
+ *     that reads it has. Who reads or keeps a view of it reads or keeps it. What is held for another reason stays: the job has it.
+ * (4) Where the reference gives back in the forward pass what an operation is to keep, and the operation has memory of that size itself, it
+ *     keeps a copy of its own, as one does that wants its input contiguous. A cast of that is held until its forward pass ends.
+ * (5) What an operation gives back in the pass in which it was handed out is as in the recording in its format (plan_scratch.h). */
 #ifndef TACHO_PLAN_MEMORY_H
 #define TACHO_PLAN_MEMORY_H
 

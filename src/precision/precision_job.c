@@ -11,6 +11,7 @@
 #include "edit/graph_memory.h"
 #include "precision/even_cost.h"
 #include "precision/plan_memory.h"
+#include "precision/plan_scratch.h"
 #include "predict/prediction.h"
 
 /* How far the recordings' own casts may be from those of a file, which are made alone.
@@ -34,6 +35,7 @@ static void job_run_free(gpointer data)
 	tacho_timeline_free(run->timeline);
 	g_free(run->recorded_ns);
 	g_free(run->formats);
+	g_free(run->scratch_bytes);
 	g_free(run->name);
 	g_free(run);
 }
@@ -620,6 +622,14 @@ static gboolean take_sources(struct precision_job *job, const struct job_source 
 	return TRUE;
 }
 
+/* Of the recordings that stand for a format. */
+static void find_scratch(struct precision_job *job)
+{
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
+		if (run != job->reference && run == job->run_of[run->format])
+			run->scratch_bytes = plan_scratch_of_run(job, run);
+}
+
 struct precision_job *precision_job_of(const struct job_source *sources, guint n_sources,
 				       struct casts *casts, KernelRegistry *registry,
 				       GError **error)
@@ -642,6 +652,7 @@ struct precision_job *precision_job_of(const struct job_source *sources, guint n
 	find_kernels(job);
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		find_formats(job, run);
+	find_scratch(job);
 	return g_steal_pointer(&job);
 }
 

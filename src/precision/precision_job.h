@@ -17,7 +17,8 @@ struct job_run {
 	struct layers layers;
 	struct run_costs costs;		   /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
-	gdouble peak_bytes; /* of a rank's fullest memory; -1: no memory was recorded */
+	gdouble peak_bytes;	/* of a rank's fullest memory; -1: no memory was recorded */
+	gdouble *scratch_bytes; /* plan_scratch_of_run(); NULL: of the reference, and not known */
 };
 
 /* Casts as recordings show them, by size. */
