@@ -333,7 +333,7 @@ class Validation:
             if self.is_late() or not os.path.exists(path) or any(
                     row["model"] == model and row["plan"] == name for row in data["peaks"]):
                 continue
-            run = os.path.join(self.arguments.work, "peak.tacho")
+            run = os.path.join(self.arguments.work, f"{model}.peak.tacho")
             self.call([self.tacho, "apply", "-q", path, "--", self.tacho, "record", "-q", "--force", "--steps", "4:9", "-o", run,
                        "--", self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", "9"], check=True)
             done = self.call([self.tacho, "report", run, "--view", "memory", "--json"], check=True, capture_output=True)
