@@ -178,8 +178,8 @@ def peak_head(memory):
         return []
     machine = memory.get("machine", {})
     bf16 = "" if machine.get("has_bf16", True) else ", which has no instructions for bf16"
-    return [f"Predicted by tacho at {memory['tacho']}, later than the times and from recordings of its own (one in each precision), and committed "
-            f"before the jobs ran, all on {machine.get('processor', 'one machine')}{bf16}: which kernels run, and what scratch they take, is of that "
+    return [f"Predicted by tacho at {memory['tacho']}, later than the times and from recordings of its own (one in each precision). Of models set "
+            f"aside predictions were committed before the jobs ran; the others were measured while the model of memory was mended. All ran on {machine.get('processor', 'one machine')}{bf16}: which kernels run, and what scratch they take, is of that "
             "machine. Other jobs ran beside: what is held does not hang on it.", ""]
 
 
