@@ -34,7 +34,7 @@ struct counted_context {
 	size_t image_size;
 	struct counter_host host;
 	struct launch launches[BATCH];
-	unsigned n_launches;
+	unsigned n_launches; /* since the start; past BATCH they have no place, and are mixed */
 };
 
 static struct {
@@ -343,12 +343,13 @@ static void launch_begins(struct counted_context *context, uint32_t correlation)
 		start(context);
 	if (!context->is_started)
 		return;
-	context->is_mixed |= context->n_open > 0 || context->n_launches == BATCH;
+	context->is_mixed |= context->n_open > 0 || context->n_launches >= BATCH;
 	context->n_open++;
 	own_launch = LAUNCH_COUNTED;
 	if (context->n_launches < BATCH)
-		context->launches[context->n_launches++] =
+		context->launches[context->n_launches] =
 			(struct launch){ correlation, tacho_ticks() };
+	context->n_launches++;
 }
 
 static void begin(struct counted_context *context, enum launch_kind kind, uint32_t correlation)
@@ -371,7 +372,7 @@ static void end(struct counted_context *context, enum launch_kind kind)
 		context->n_waiting--;
 	if (own_launch == LAUNCH_COUNTED && context->n_open) {
 		context->n_open--;
-		if (!context->n_open && context->n_launches == BATCH)
+		if (!context->n_open && context->n_launches >= BATCH)
 			stop(context);
 	}
 	own_launch = LAUNCH_NONE;
