@@ -9,11 +9,11 @@
 
 #include "cli.h"
 
-#define PAUSE_MS 200
-#define KEPT_BYTES                                                                                 \
-	(1                                                                                         \
-	 << 20) /* arrays so large are given back; smaller ones are kept for the next look, which takes about as much */
+#define PAUSE_MS   200
 #define PATIENCE_S 10 /* for a run that is not there yet */
+
+/* Arrays so large are given back; smaller ones are kept for the next look, which takes about as much. */
+#define KEPT_BYTES (1 << 20)
 
 static volatile sig_atomic_t is_interrupted;
 

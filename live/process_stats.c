@@ -6,8 +6,8 @@
 
 #include "base/for_each.h"
 
-#define LEAST_US                                                                                   \
-	(G_USEC_PER_SEC * 9 / 10) /* between two looks; who looks each second never waits for two */
+/* Between two looks: who looks each second never waits for two. */
+#define LEAST_US (G_USEC_PER_SEC * 9 / 10)
 
 /* A process when it was looked at last. */
 struct seen {
