@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/activity.h"
+#include "common/call_cost.h"
 #include "common/region_stack.h"
 #include "cuda/cuda_buffers.h"
 #include "cuda/cuda_calls.h"
@@ -106,33 +107,28 @@ static void at_end(void)
 		region_mark("CUDA", "device clock known to ns", (int64_t)cuda_clock_error_ns(), "");
 }
 
+static void make_call(uint64_t i, void *call_pointer)
+{
+	struct cupti_call *call = call_pointer;
+
+	(void)i;
+	call->site = CUPTI_ENTER;
+	cuda_calls_told(&cupti, CUPTI_RUNTIME_API, 0, call);
+	call->site = CUPTI_EXIT;
+	cuda_calls_told(&cupti, CUPTI_RUNTIME_API, 0, call);
+}
+
 /* What a call's begin and end cost the job; CUPTI's own part is not in it. */
 static void tell_cost(void)
 {
-	enum { ROUNDS = 9, CALLS = 32 };
 	struct cupti_call call = { .function = "cost", .correlation = 1 };
-	uint64_t least_ns = UINT64_MAX;
+	uint64_t cost_ps;
 
 	if (!tacho_is_recording_all())
 		return;
-	for (int round = 0; round < ROUNDS; round++) {
-		struct tacho_clock_pair before, after;
-
-		if (!tacho_scratch_begin(2 * CALLS * sizeof(struct record_slice)))
-			return;
-		before = tacho_clock_pair_now();
-		for (int i = 0; i < CALLS; i++) {
-			call.site = CUPTI_ENTER;
-			cuda_calls_told(&cupti, CUPTI_RUNTIME_API, 0, &call);
-			call.site = CUPTI_EXIT;
-			cuda_calls_told(&cupti, CUPTI_RUNTIME_API, 0, &call);
-		}
-		after = tacho_clock_pair_now();
-		tacho_scratch_end();
-		if (after.ns - before.ns < least_ns)
-			least_ns = after.ns - before.ns;
-	}
-	tacho_cost(TRACE_KIND_RUNTIME, "cuda", least_ns * 1000 / CALLS);
+	cost_ps = tacho_call_cost_ps(2 * sizeof(struct record_slice), make_call, &call);
+	if (cost_ps)
+		tacho_cost(TRACE_KIND_RUNTIME, "cuda", cost_ps);
 }
 
 static void start(void *unused)

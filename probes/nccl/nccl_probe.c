@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/activity.h"
+#include "common/call_cost.h"
 #include "common/region_stack.h"
 #include "nccl/nccl_communicator.h"
 #include "nccl/nccl_event.h"
@@ -402,38 +403,32 @@ static void end(struct nccl_slot *slot)
 
 /* --- the five functions ------------------------------------------------------------------------- */
 
+static void make_event(uint64_t i, void *communicator)
+{
+	const struct nccl_event event = { .type = NCCL_PROXY_STEP };
+	struct nccl_slot *slot = nccl_slot_new();
+
+	(void)i;
+	if (!slot)
+		return;
+	slot->type = NCCL_PROXY_STEP;
+	begin(slot, communicator, &event);
+	end(slot);
+}
+
 /* What it costs a job that NCCL tells of one event: begin and end. */
 static void tell_cost(struct nccl_communicator *communicator)
 {
-	enum { ROUNDS = 9, CALLS_A_ROUND = 32 };
-	static uint64_t picoseconds; /* atomic */
-	uint64_t least = UINT64_MAX, cost = __atomic_load_n(&picoseconds, __ATOMIC_RELAXED);
-	const struct nccl_event event = { .type = NCCL_PROXY_STEP };
+	static uint64_t measured_ps; /* atomic */
+	uint64_t cost_ps = __atomic_load_n(&measured_ps, __ATOMIC_RELAXED);
 
-	for (int round = 0; !cost && round < ROUNDS; round++) {
-		struct tacho_clock_pair before, after;
-
-		if (!tacho_scratch_begin(CALLS_A_ROUND * 2 * sizeof(struct record_slice)))
-			return;
-		before = tacho_clock_pair_now();
-		for (int i = 0; i < CALLS_A_ROUND; i++) {
-			struct nccl_slot *slot = nccl_slot_new();
-
-			if (!slot)
-				continue;
-			slot->type = NCCL_PROXY_STEP;
-			begin(slot, communicator, &event);
-			end(slot);
-		}
-		after = tacho_clock_pair_now();
-		tacho_scratch_end();
-		if (after.ns - before.ns < least)
-			least = after.ns - before.ns;
-	}
-	if (!cost)
-		cost = least * 1000 / CALLS_A_ROUND;
-	__atomic_store_n(&picoseconds, cost, __ATOMIC_RELAXED);
-	tacho_cost(TRACE_KIND_SPAN, "nccl", cost);
+	if (!cost_ps)
+		cost_ps = tacho_call_cost_ps(2 * sizeof(struct record_slice), make_event,
+					     communicator);
+	if (!cost_ps)
+		return;
+	__atomic_store_n(&measured_ps, cost_ps, __ATOMIC_RELAXED);
+	tacho_cost(TRACE_KIND_SPAN, "nccl", cost_ps);
 }
 
 static bool is_told_by(const char *library_name, const char *function)

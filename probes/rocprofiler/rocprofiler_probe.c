@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/activity.h"
+#include "common/call_cost.h"
 #include "common/region_stack.h"
 #include "rocprofiler/rocprofiler_agents.h"
 #include "rocprofiler/rocprofiler_calls.h"
@@ -52,30 +53,23 @@ static void at_end(void)
 			    (int64_t)rocp_records_clock_error_ns(), "");
 }
 
+static void make_call(uint64_t i, void *unused)
+{
+	(void)unused;
+	rocp_call_told(ROCP_ENTER, i);
+	rocp_call_told(ROCP_EXIT, i);
+}
+
 /* What a call's begin and end cost the job; rocprofiler-sdk's own part is not in it. */
 static void tell_cost(void)
 {
-	enum { ROUNDS = 9, CALLS = 32 };
-	uint64_t least_ns = UINT64_MAX;
+	uint64_t cost_ps;
 
 	if (!tacho_is_recording_all())
 		return;
-	for (int round = 0; round < ROUNDS; round++) {
-		struct tacho_clock_pair before, after;
-
-		if (!tacho_scratch_begin(2 * CALLS * sizeof(struct record_slice)))
-			return;
-		before = tacho_clock_pair_now();
-		for (uint64_t i = 1; i <= CALLS; i++) {
-			rocp_call_told(ROCP_ENTER, i);
-			rocp_call_told(ROCP_EXIT, i);
-		}
-		after = tacho_clock_pair_now();
-		tacho_scratch_end();
-		if (after.ns - before.ns < least_ns)
-			least_ns = after.ns - before.ns;
-	}
-	tacho_cost(TRACE_KIND_RUNTIME, "rocprofiler", least_ns * 1000 / CALLS);
+	cost_ps = tacho_call_cost_ps(2 * sizeof(struct record_slice), make_call, NULL);
+	if (cost_ps)
+		tacho_cost(TRACE_KIND_RUNTIME, "rocprofiler", cost_ps);
 }
 
 static int initialize(void (*finalize)(void), void *data)
