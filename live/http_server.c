@@ -155,10 +155,10 @@ static enum MHD_Result answer_job(HttpServer *server, struct MHD_Connection *con
 				  const LiveState *state, const gchar *id)
 {
 	guint64 number = 0;
-	const gchar *text = NULL;
+	g_autofree gchar *text = NULL;
 
 	if (g_ascii_string_to_unsigned(id, 10, 0, G_MAXUINT, &number, NULL))
-		text = g_hash_table_lookup(state->job, GUINT_TO_POINTER((guint)number));
+		text = live_state_job(state, (guint)number);
 	if (!text && server->fleet && number >= FLEET_IDS)
 		return answer_fleet_job(server, connection, (guint)number);
 	return text ? send_copy(connection, MHD_HTTP_OK, JSON_TYPE, text)

@@ -78,77 +78,48 @@ static void write_step(JsonWriter *json, const TachoLiveStep *step)
 	json_writer_end_object(json);
 }
 
-/* The rank whose step lasted longest, of each of the newest steps. */
-static void write_steps(JsonWriter *json, const TachoFollow *follow)
+/* The rank whose step lasted longest, of each of the newest steps: TachoLiveStep, the newest first. */
+static GArray *find_longest(const TachoFollow *follow)
 {
 	const GArray *rows = tacho_follow_borrow_steps(follow, NULL);
-	g_autoptr(GPtrArray) longest = g_ptr_array_new();
+	GArray *longest = g_array_sized_new(FALSE, FALSE, sizeof(TachoLiveStep), CHART_STEPS + 1);
 
 	for (guint i = rows->len; i-- > 0 && longest->len <= CHART_STEPS;) {
-		const TachoLiveStep *row = &g_array_index(rows, TachoLiveStep, i), *last;
+		const TachoLiveStep *row = &g_array_index(rows, TachoLiveStep, i);
+		TachoLiveStep *last =
+			longest->len ? &g_array_index(longest, TachoLiveStep, longest->len - 1)
+				     : NULL;
 
-		last = longest->len ? g_ptr_array_index(longest, longest->len - 1) : NULL;
 		if (!last || last->number != row->number)
-			g_ptr_array_add(longest, (gpointer)row);
+			g_array_append_vals(longest, row, 1);
 		else if (row->end_unix_ns - row->start_unix_ns >
 			 last->end_unix_ns - last->start_unix_ns)
-			longest->pdata[longest->len - 1] = (gpointer)row;
+			*last = *row;
 	}
-	json_writer_begin_array(json);
-	for (guint i = MIN(longest->len, CHART_STEPS); i-- > 0;) {
-		json_writer_line(json);
-		write_step(json, g_ptr_array_index(longest, i));
-	}
-	json_writer_end_array(json);
+	if (longest->len > CHART_STEPS)
+		g_array_set_size(longest, CHART_STEPS);
+	return longest;
 }
 
-/* --- steps of a job: (3) ---------------------------------------------------------------------- */
+/* --- a job: (3) ------------------------------------------------------------------------------- */
 
-struct steps_text {
+struct job_state {
 	guint64 n_rows; /* that there ever were */
 	guint n_beginnings;
-	gchar *json;
+	gchar *object;	 /* JSON, without its steps */
+	GArray *longest; /* of find_longest(); that of the state before, too, where nothing is new */
 };
 
-static void steps_text_free(gpointer pointer)
+static void job_state_free(gpointer pointer)
 {
-	struct steps_text *steps = pointer;
+	struct job_state *job = pointer;
 
-	g_free(steps->json);
-	g_free(steps);
+	g_free(job->object);
+	g_array_unref(job->longest);
+	g_free(job);
 }
 
-static struct steps_text *make_steps(const TachoJob *job, const struct steps_text *before)
-{
-	struct steps_text *steps = g_new0(struct steps_text, 1);
-	guint64 n_dropped;
-	struct text text;
-
-	steps->n_rows = tacho_follow_borrow_steps(job->follow, &n_dropped)->len + n_dropped;
-	steps->n_beginnings = tacho_follow_n_beginnings(job->follow);
-	if (before && before->n_rows == steps->n_rows &&
-	    before->n_beginnings == steps->n_beginnings) {
-		steps->json = g_strdup(before->json);
-		return steps;
-	}
-	text_begin(&text);
-	write_steps(text.json, job->follow);
-	steps->json = text_end(&text);
-	return steps;
-}
-
-/* The object, with its steps as its last member. The caller's. */
-static gchar *add_steps(gchar *object, const struct steps_text *steps)
-{
-	gchar *json;
-
-	*strrchr(object, '}') = '\0';
-	json = g_strconcat(object, ",\"steps\":", steps->json, "}\n", NULL);
-	g_free(object);
-	return json;
-}
-
-static gchar *job_json(const TachoJob *job, const struct steps_text *steps)
+static gchar *job_object(const TachoJob *job)
 {
 	g_autoptr(TachoTable) ranks = tacho_job_ranks_table(job);
 	g_autoptr(TachoTable) findings = tacho_job_findings_table(job);
@@ -165,7 +136,44 @@ static gchar *job_json(const TachoJob *job, const struct steps_text *steps)
 	json_writer_key(text.json, "findings");
 	table_write_json(findings, text.json);
 	json_writer_end_object(text.json);
-	return add_steps(text_end(&text), steps);
+	return text_end(&text);
+}
+
+static struct job_state *make_job(const TachoJob *job, const struct job_state *before)
+{
+	struct job_state *state = g_new0(struct job_state, 1);
+	guint64 n_dropped;
+
+	state->n_rows = tacho_follow_borrow_steps(job->follow, &n_dropped)->len + n_dropped;
+	state->n_beginnings = tacho_follow_n_beginnings(job->follow);
+	state->object = job_object(job);
+	if (before && before->n_rows == state->n_rows &&
+	    before->n_beginnings == state->n_beginnings)
+		state->longest = g_array_ref(before->longest);
+	else
+		state->longest = find_longest(job->follow);
+	return state;
+}
+
+gchar *live_state_job(const LiveState *state, guint id)
+{
+	const struct job_state *job = g_hash_table_lookup(state->job, GUINT_TO_POINTER(id));
+	g_autofree gchar *steps = NULL, *object = NULL;
+	struct text text;
+
+	if (!job)
+		return NULL;
+	text_begin(&text);
+	json_writer_begin_array(text.json);
+	for (guint i = job->longest->len; i-- > 0;) {
+		json_writer_line(text.json);
+		write_step(text.json, &g_array_index(job->longest, TachoLiveStep, i));
+	}
+	json_writer_end_array(text.json);
+	steps = text_end(&text);
+	object = g_strdup(job->object);
+	*strrchr(object, '}') = '\0';
+	return g_strconcat(object, ",\"steps\":", steps, "}\n", NULL);
 }
 
 /* Rows of other hosts behind our own. */
@@ -199,15 +207,13 @@ LiveState *live_state_new(const TachoJobs *jobs, const gchar *host, const LiveSe
 		state->metrics = live_metrics_text(all);
 		state->hosts = fleet_hosts_json(fleet);
 	}
-	state->job = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	state->steps = g_hash_table_new_full(NULL, NULL, NULL, steps_text_free);
+	state->job = g_hash_table_new_full(NULL, NULL, NULL, job_state_free);
 	FOR_EACH_POINTER(const TachoJob, job, tacho_jobs_borrow(jobs)) {
 		gpointer id = GUINT_TO_POINTER(job->id);
-		struct steps_text *steps =
-			make_steps(job, before ? g_hash_table_lookup(before->steps, id) : NULL);
 
-		g_hash_table_insert(state->steps, id, steps);
-		g_hash_table_insert(state->job, id, job_json(job, steps));
+		g_hash_table_insert(
+			state->job, id,
+			make_job(job, before ? g_hash_table_lookup(before->job, id) : NULL));
 	}
 	return state;
 }
@@ -228,6 +234,5 @@ void live_state_unref(LiveState *state)
 	g_free(state->own_metrics);
 	g_free(state->hosts);
 	g_hash_table_unref(state->job);
-	g_hash_table_unref(state->steps);
 	g_free(state);
 }
