@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/for_each.h"
 
@@ -38,7 +39,7 @@ void process_stats_free(ProcessStats *stats)
 	g_free(stats);
 }
 
-#define TEXT_BYTES 8192
+#define TEXT_BYTES 1024
 
 /* The beginning of a file of /proc; "" where there is none. */
 static void read_file(guint32 pid, const gchar *name, gchar text[TEXT_BYTES])
@@ -56,14 +57,16 @@ static void read_file(guint32 pid, const gchar *name, gchar text[TEXT_BYTES])
 	text[n] = '\0';
 }
 
+/* What is resident and of no file; `status` says the same, and takes ten times as long. */
 static gint64 anonymous_bytes(guint32 pid)
 {
 	gchar text[TEXT_BYTES];
-	const gchar *place;
+	gint64 resident, shared;
 
-	read_file(pid, "status", text);
-	place = strstr(text, "\nRssAnon:");
-	return place ? g_ascii_strtoll(place + strlen("\nRssAnon:"), NULL, 10) * 1024 : -1;
+	read_file(pid, "statm", text);
+	return sscanf(text, "%*u %" G_GINT64_FORMAT " %" G_GINT64_FORMAT, &resident, &shared) == 2
+		       ? (resident - shared) * sysconf(_SC_PAGESIZE)
+		       : -1;
 }
 
 static gchar process_state(guint32 pid)
