@@ -68,7 +68,7 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 		process->end_ns = is_first ? stream->rows.last_ns
 					   : MAX(process->end_ns, stream->rows.last_ns);
 		is_first = FALSE;
-		if (!input->parts)
+		if (!input->is_part)
 			note_cut(stream, process);
 	}
 }

@@ -34,6 +34,7 @@ void process_input_release(struct process_input *input)
 /* A stream file as it was when it was opened. */
 struct opened_file {
 	struct mapped_file mapped;
+	const struct file_part *part; /* whose file it is; NULL: ours */
 	gchar *path;
 	struct packet_header packet;
 	gsize content_bytes;
@@ -43,7 +44,8 @@ static void clear_file(gpointer file_pointer)
 {
 	struct opened_file *file = file_pointer;
 
-	mapped_file_close(&file->mapped);
+	if (!file->part)
+		mapped_file_close(&file->mapped);
 	g_free(file->path);
 }
 
@@ -102,8 +104,34 @@ static gboolean open_stream_file(GArray *files, const gchar *path, TachoTimeline
 	return TRUE;
 }
 
-static GArray *open_stream_files(const gchar *folder, GHashTable *parts, TachoTimeline *timeline,
-				 GError **error)
+static GArray *opened_files_new(void)
+{
+	GArray *files = g_array_new(FALSE, TRUE, sizeof(struct opened_file));
+
+	g_array_set_clear_func(files, clear_file);
+	return files;
+}
+
+/* Those of a window, which are open. */
+static GArray *borrow_stream_files(const gchar *folder, GHashTable *parts, TachoTimeline *timeline)
+{
+	GArray *files = opened_files_new();
+
+	FOR_EACH_ENTRY(entry, parts) {
+		const struct file_part *part = entry.value;
+		struct opened_file file = { .mapped = *part->mapped,
+					    .part = part,
+					    .path = g_build_filename(folder, entry.key, NULL) };
+
+		if (check_packet(&file, timeline))
+			g_array_append_val(files, file);
+		else
+			clear_file(&file);
+	}
+	return files;
+}
+
+static GArray *open_stream_files(const gchar *folder, TachoTimeline *timeline, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(GDir) entries = g_dir_open(folder, 0, &cause);
@@ -115,14 +143,11 @@ static GArray *open_stream_files(const gchar *folder, GHashTable *parts, TachoTi
 			    cause->message);
 		return NULL;
 	}
-	files = g_array_new(FALSE, TRUE, sizeof(struct opened_file));
-	g_array_set_clear_func(files, clear_file);
+	files = opened_files_new();
 	while ((name = g_dir_read_name(entries))) {
 		g_autofree gchar *path = NULL;
 
 		if (name[0] == '.' || strcmp(name, TRACE_METADATA_FILE) == 0)
-			continue;
-		if (parts && !g_hash_table_contains(parts, name))
 			continue;
 		path = g_build_filename(folder, name, NULL);
 		open_stream_file(files, path, timeline);
@@ -170,7 +195,7 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 						   file->path, last);
 			return;
 		}
-		if (place.index - last > 1 && !input->parts)
+		if (place.index - last > 1 && !input->is_part)
 			tacho_timeline_add_problem(
 				timeline, TACHO_PROBLEM_MISSING_FILE, place.index - last - 1,
 				"%s: the files between number %u and this one are missing",
@@ -178,9 +203,11 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 	}
 	stream->n_dropped = MAX(stream->n_dropped, file->packet.discarded);
 	stream->n_bytes += file->content_bytes;
-	place.file = tacho_source_take_file(timeline->source, &file->mapped, file->content_bytes);
-	if (input->parts)
-		place.part = g_hash_table_lookup(input->parts, strrchr(file->path, '/') + 1);
+	place.part = file->part;
+	place.file = file->part ? tacho_source_lend_file(timeline->source, &file->mapped,
+							 file->content_bytes)
+				: tacho_source_take_file(timeline->source, &file->mapped,
+							 file->content_bytes);
 	g_ptr_array_add(file_paths, g_steal_pointer(&file->path));
 	g_array_append_val(stream->files, place);
 }
@@ -217,15 +244,27 @@ static void add_files(struct process_input *input, GArray *files, TachoTimeline 
 	}
 }
 
-gboolean process_input_open(struct process_input *input, const gchar *path, GHashTable *parts,
-			    TachoTimeline *timeline, GPtrArray *file_paths, GError **error)
+/* `known`: what it said before, or NULL. */
+static gboolean read_metadata(struct process_input *input, const struct trace_metadata *known,
+			      const gchar *path, TachoTimeline *timeline, GError **error)
+{
+	if (!known || !trace_metadata_is_current(known, path))
+		return trace_metadata_read(&input->metadata, path, timeline->strings, error);
+	trace_metadata_copy(&input->metadata, known);
+	return TRUE;
+}
+
+gboolean process_input_open(struct process_input *input, const gchar *path,
+			    const struct process_window *window, TachoTimeline *timeline,
+			    GPtrArray *file_paths, GError **error)
 {
 	g_autofree gchar *metadata_path = g_build_filename(path, TRACE_METADATA_FILE, NULL);
-	g_autoptr(GArray) files = open_stream_files(path, parts, timeline, error);
+	g_autoptr(GArray) files = window ? borrow_stream_files(path, window->parts, timeline)
+					 : open_stream_files(path, timeline, error);
 
-	*input = (struct process_input){ .parts = parts };
-	if (!files ||
-	    !trace_metadata_read(&input->metadata, metadata_path, timeline->strings, error)) {
+	*input = (struct process_input){ .is_part = window != NULL };
+	if (!files || !read_metadata(input, window ? window->metadata : NULL, metadata_path,
+				     timeline, error)) {
 		trace_metadata_release(&input->metadata);
 		return FALSE;
 	}

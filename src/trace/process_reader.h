@@ -46,14 +46,21 @@ struct process_input {
 	gboolean is_elsewhere; /* that is another one than this */
 	struct trace_metadata metadata;
 	GArray *streams; /* struct stream_input, by number */
-	GHashTable *
-		parts; /* name of a file -> struct file_part, where only these are read; NULL: all are */
+	gboolean is_part; /* not all of its files are read */
 };
 
-/* Open the trace at `path`, of it the files in `parts` where that is not NULL, which outlives `input`: its files go into the timeline's source, their names, by the source's
- * index, into `file_paths`, and what is wrong with them into the timeline's problems. */
-gboolean process_input_open(struct process_input *input, const gchar *path, GHashTable *parts,
-			    TachoTimeline *timeline, GPtrArray *file_paths, GError **error);
+/* What of a trace is read where it is not all of it. */
+struct process_window {
+	GHashTable *parts;		       /* name of a file -> struct file_part */
+	const struct trace_metadata *metadata; /* as it was read before, with the strings of the timeline */
+};
+
+/* Open the trace at `path`, of it only what is in `window` where that is not NULL, whose files outlive the timeline: its files go
+ * into the timeline's source, their names, by the source's index, into `file_paths`, and what is wrong with them into the
+ * timeline's problems. */
+gboolean process_input_open(struct process_input *input, const gchar *path,
+			    const struct process_window *window, TachoTimeline *timeline,
+			    GPtrArray *file_paths, GError **error);
 void process_input_release(struct process_input *input);
 
 static inline struct stream_input *process_input_stream(const struct process_input *input, guint i)

@@ -83,16 +83,14 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 	g_autoptr(GError) first_error = NULL;
 
 	FOR_EACH(const struct trace_path, trace, traces) {
-		GHashTable *parts = reader->window
-					    ? run_window_borrow_parts(reader->window, trace->path)
-					    : NULL;
 		g_autoptr(GError) cause = NULL;
 		struct process_input process;
+		struct process_window window;
 
-		if (reader->window && !parts)
+		if (reader->window && !run_window_borrow(reader->window, trace->path, &window))
 			continue; /* it has come since the window was looked at */
-		if (process_input_open(&process, trace->path, parts, reader->timeline,
-				       reader->file_paths, &cause)) {
+		if (process_input_open(&process, trace->path, reader->window ? &window : NULL,
+				       reader->timeline, reader->file_paths, &cause)) {
 			process.run = trace->run;
 			g_array_append_val(reader->processes, process);
 			continue;

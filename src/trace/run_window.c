@@ -6,6 +6,7 @@
 #include "base/for_each.h"
 #include "base/mapped_file.h"
 #include "base/order.h"
+#include "trace/process_reader.h"
 #include "trace/record.h"
 #include "trace/run_paths.h"
 #include "trace/run_reader.h"
@@ -195,6 +196,7 @@ static void add_file(RunWindow *window, struct window_process *process, const gc
 	file->mapped = mapped;
 	file->part.from = file->part.to = sizeof(struct packet_header);
 	file->part.kept = g_array_new(FALSE, FALSE, sizeof(guint64));
+	file->part.mapped = &file->mapped;
 	g_ptr_array_add(stream->files, file);
 	g_ptr_array_sort(stream->files, compare_files);
 	g_hash_table_insert(process->parts, file->name, &file->part);
@@ -603,11 +605,15 @@ guint64 run_window_record(const RunWindow *window, guint64 handle)
 	       (handle & G_MAXUINT32);
 }
 
-GHashTable *run_window_borrow_parts(RunWindow *window, const gchar *path)
+gboolean run_window_borrow(RunWindow *window, const gchar *path, struct process_window *ret_process)
 {
 	struct window_process *process = g_hash_table_lookup(window->by_path, path);
 
-	return process ? process->parts : NULL;
+	if (!process)
+		return FALSE;
+	*ret_process =
+		(struct process_window){ .parts = process->parts, .metadata = &process->metadata };
+	return TRUE;
 }
 
 const gchar *const *run_window_borrow_paths(const RunWindow *window, guint *ret_n)

@@ -19,6 +19,7 @@
 
 #include <tacho/timeline.h>
 
+struct process_window;
 struct trace_metadata;
 
 typedef struct _RunWindow RunWindow;
@@ -57,8 +58,8 @@ void run_window_restart(RunWindow *window);
 
 /* --- for run_reader.c: what to read of the trace at `path`, and what it has learned --- */
 
-/* Name of a file -> struct file_part, good until the window changes; NULL: nothing of the trace. */
-GHashTable *run_window_borrow_parts(RunWindow *window, const gchar *path);
+/* What to read of it, good until the window changes. False: nothing. */
+gboolean run_window_borrow(RunWindow *window, const gchar *path, struct process_window *ret_process);
 const gchar *const *run_window_borrow_paths(const RunWindow *window, guint *ret_n);
 /* Operations of the trace that were before the window. */
 guint64 run_window_count_ops(const RunWindow *window, const gchar *path);

@@ -28,6 +28,7 @@ struct kept_args {
 struct source_file {
 	struct mapped_file file;
 	gsize content_bytes;
+	gboolean is_lent;
 };
 
 struct tacho_source {
@@ -44,9 +45,12 @@ struct tacho_source {
 	struct tacho_string_table *texts;
 };
 
-static void close_file(gpointer file)
+static void close_file(gpointer file_pointer)
 {
-	mapped_file_close(&((struct source_file *)file)->file);
+	struct source_file *file = file_pointer;
+
+	if (!file->is_lent)
+		mapped_file_close(&file->file);
 }
 
 static void free_foreign(gpointer reader)
@@ -85,15 +89,31 @@ void tacho_source_free(struct tacho_source *source)
 
 /* --- records of files ----------------------------------------------------------------------- */
 
+static guint32 add_file(struct tacho_source *source, const struct mapped_file *file,
+			gsize content_bytes, gboolean is_lent)
+{
+	struct source_file added = { .file = *file,
+				     .content_bytes = content_bytes,
+				     .is_lent = is_lent };
+
+	g_assert(content_bytes <= file->size_bytes && content_bytes <= SOURCE_MAX_FILE_BYTES);
+	g_array_append_val(source->files, added);
+	return source->files->len - 1;
+}
+
 guint32 tacho_source_take_file(struct tacho_source *source, struct mapped_file *file,
 			       gsize content_bytes)
 {
-	struct source_file taken = { .file = *file, .content_bytes = content_bytes };
+	guint32 index = add_file(source, file, content_bytes, FALSE);
 
-	g_assert(content_bytes <= file->size_bytes && content_bytes <= SOURCE_MAX_FILE_BYTES);
 	*file = (struct mapped_file){ 0 };
-	g_array_append_val(source->files, taken);
-	return source->files->len - 1;
+	return index;
+}
+
+guint32 tacho_source_lend_file(struct tacho_source *source, const struct mapped_file *file,
+			       gsize content_bytes)
+{
+	return add_file(source, file, content_bytes, TRUE);
 }
 
 const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint32 file,

@@ -79,6 +79,9 @@ struct foreign_reader *tacho_source_borrow_foreign(const struct tacho_source *so
  * valid. Returns its index. */
 guint32 tacho_source_take_file(struct tacho_source *source, struct mapped_file *file,
 			       gsize content_bytes);
+/* The same of a file that stays its owner's, and open as long as the source is there. */
+guint32 tacho_source_lend_file(struct tacho_source *source, const struct mapped_file *file,
+			       gsize content_bytes);
 /* The file's bytes, good as long as the source. */
 const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint32 file,
 				       gsize *ret_content_bytes);

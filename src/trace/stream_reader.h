@@ -29,6 +29,7 @@ struct trace_metadata;
 struct file_part {
 	guint64 from, to;
 	GArray *kept; /* guint64: offsets of records before `from`, ascending */
+	const struct mapped_file *mapped; /* the file, which outlives who reads it */
 };
 
 /* One file, by its place in the source. */

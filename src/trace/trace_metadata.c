@@ -1,6 +1,7 @@
 #include "trace/trace_metadata.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <tacho/timeline.h>
 
 #include "base/mapped_file.h"
@@ -358,11 +359,27 @@ gboolean trace_metadata_read(struct trace_metadata *metadata, const gchar *path,
 		return FALSE;
 	parser.text = file.bytes ? (const gchar *)file.bytes : "";
 	parser.end = parser.text + file.size_bytes;
+	metadata->size_bytes = file.size_bytes;
 	parser.scratch = g_string_new(NULL);
 	is_read = parse(&parser, path, error);
 	g_string_free(parser.scratch, TRUE);
 	mapped_file_close(&file);
 	return is_read;
+}
+
+gboolean trace_metadata_is_current(const struct trace_metadata *metadata, const gchar *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && status.st_size >= 0 &&
+	       (guint64)status.st_size == metadata->size_bytes;
+}
+
+void trace_metadata_copy(struct trace_metadata *copy, const struct trace_metadata *metadata)
+{
+	*copy = *metadata;
+	copy->classes =
+		g_memdup2(metadata->classes, metadata->n_classes * sizeof(*metadata->classes));
 }
 
 void trace_metadata_release(struct trace_metadata *metadata)

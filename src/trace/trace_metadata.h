@@ -39,12 +39,17 @@ struct trace_metadata {
 	guint32 n_classes;	     /* largest id + 1 */
 	guint64 n_bad_lines;	     /* class lines that could not be read ... */
 	gsize first_bad_line;	     /* ... and the byte offset of the first */
+	gsize size_bytes;	     /* of the file, when it was read */
 };
 
 /* Read the file at `path`; names go into `strings`. False, with an error that names the file and a
  * byte offset in it, where it cannot be used. Release `metadata` in either case. */
 gboolean trace_metadata_read(struct trace_metadata *metadata, const gchar *path,
 			     struct tacho_string_table *strings, GError **error);
+/* Whether the file at `path`, which only grows, says what it did when `metadata` was read. */
+gboolean trace_metadata_is_current(const struct trace_metadata *metadata, const gchar *path);
+/* The copy is to be released, too. */
+void trace_metadata_copy(struct trace_metadata *copy, const struct trace_metadata *metadata);
 void trace_metadata_release(struct trace_metadata *metadata);
 
 #endif
