@@ -10,6 +10,7 @@
 #include "trace/record.h"
 #include "trace/run_paths.h"
 #include "trace/run_reader.h"
+#include "trace/seen_folder.h"
 #include "trace/stream_reader.h"
 #include "trace/string_table.h"
 #include "trace/trace_layout.h"
@@ -37,6 +38,7 @@ struct window_stream {
 
 struct window_process {
 	gchar *path;
+	struct seen_folder folder;
 	struct trace_metadata metadata;
 	GPtrArray *streams; /* struct window_stream, in the order in which they were found */
 	GHashTable *parts;  /* name -> struct file_part */
@@ -46,9 +48,10 @@ struct window_process {
 
 struct _RunWindow {
 	gchar **paths;
-	GPtrArray *processes;	  /* struct window_process */
-	GHashTable *by_path;	  /* path -> struct window_process */
-	GHashTable *file_by_path; /* path -> struct window_file */
+	struct seen_folder *folders; /* by path */
+	GPtrArray *processes;	     /* struct window_process */
+	GHashTable *by_path;	     /* path -> struct window_process */
+	GHashTable *file_by_path;    /* path -> struct window_file */
 	GArray *opened; /* guint32: id by the file's place in the source of the last timeline */
 	struct tacho_string_table *strings; /* NULL: a timeline has them */
 	guint32 n_file_ids;
@@ -94,6 +97,7 @@ static void forget_all(RunWindow *window)
 	g_hash_table_remove_all(window->file_by_path);
 	g_hash_table_remove_all(window->by_path);
 	g_ptr_array_set_size(window->processes, 0);
+	memset(window->folders, 0, g_strv_length(window->paths) * sizeof(*window->folders));
 	window->complete_ns = window->last_ns = 0;
 }
 
@@ -104,6 +108,7 @@ RunWindow *run_window_new(const gchar *const *paths, guint n_paths)
 	window->paths = g_new0(gchar *, n_paths + 1);
 	for (guint i = 0; i < n_paths; i++)
 		window->paths[i] = g_strdup(paths[i]);
+	window->folders = g_new0(struct seen_folder, n_paths);
 	window->processes = g_ptr_array_new_with_free_func(process_free);
 	window->by_path = g_hash_table_new(g_str_hash, g_str_equal);
 	window->file_by_path = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -124,6 +129,7 @@ void run_window_free(RunWindow *window)
 	g_array_unref(window->opened);
 	string_table_free(window->strings);
 	g_strfreev(window->paths);
+	g_free(window->folders);
 	g_free(window);
 }
 
@@ -164,8 +170,8 @@ static gint compare_files(gconstpointer a, gconstpointer b)
 	return ORDER((*left)->index, (*right)->index);
 }
 
-/* A file that has come; what cannot be used is looked at again, for it may be on its way out, or just made. */
-static void add_file(RunWindow *window, struct window_process *process, const gchar *name)
+/* A file that has come. What cannot be used is looked at again, for it may be on its way out, or just made: then FALSE. */
+static gboolean add_file(RunWindow *window, struct window_process *process, const gchar *name)
 {
 	struct window_stream *stream;
 	struct window_file *file;
@@ -175,19 +181,19 @@ static void add_file(RunWindow *window, struct window_process *process, const gc
 	struct mapped_file mapped;
 
 	if (sscanf(name, "%u-%u.%u%n", &number, &tid, &index, &n_read) != 3 || name[n_read])
-		return;
+		return TRUE;
 	stream = find_stream(process, number);
 	if (index < stream->next_index)
-		return;
+		return TRUE;
 	path = g_build_filename(process->path, name, NULL);
 	if (!mapped_file_open(&mapped, path, NULL)) {
 		g_free(path);
-		return;
+		return FALSE;
 	}
 	if (!is_packet(&mapped)) {
 		mapped_file_close(&mapped);
 		g_free(path);
-		return;
+		return FALSE;
 	}
 	file = g_new0(struct window_file, 1);
 	file->name = g_strdup(name);
@@ -201,6 +207,7 @@ static void add_file(RunWindow *window, struct window_process *process, const gc
 	g_ptr_array_sort(stream->files, compare_files);
 	g_hash_table_insert(process->parts, file->name, &file->part);
 	g_hash_table_insert(window->file_by_path, path, file);
+	return TRUE;
 }
 
 static void find_files(RunWindow *window, struct window_process *process)
@@ -208,13 +215,16 @@ static void find_files(RunWindow *window, struct window_process *process)
 	g_autoptr(GDir) entries = g_dir_open(process->path, 0, NULL);
 	const gchar *name;
 
+	if (seen_folder_is_same(&process->folder, process->path))
+		return;
+	entries = g_dir_open(process->path, 0, NULL);
 	while (entries && (name = g_dir_read_name(entries)))
 		if (g_ascii_isdigit(*name) && !g_hash_table_contains(process->parts, name))
-			add_file(window, process, name);
+			process->folder.is_settled &= add_file(window, process, name);
 }
 
-/* One whose metadata cannot be read yet is looked at the next time. */
-static void add_process(RunWindow *window, const gchar *path)
+/* One whose metadata cannot be read yet is looked at the next time: then FALSE. */
+static gboolean add_process(RunWindow *window, const gchar *path)
 {
 	g_autofree gchar *metadata_path = g_build_filename(path, TRACE_METADATA_FILE, NULL);
 	struct trace_metadata metadata = { 0 };
@@ -222,7 +232,7 @@ static void add_process(RunWindow *window, const gchar *path)
 
 	if (!trace_metadata_read(&metadata, metadata_path, window->strings, NULL)) {
 		trace_metadata_release(&metadata);
-		return;
+		return FALSE;
 	}
 	process = g_new0(struct window_process, 1);
 	process->path = g_strdup(path);
@@ -232,18 +242,26 @@ static void add_process(RunWindow *window, const gchar *path)
 	process->cut_unix_ns = G_MININT64;
 	g_ptr_array_add(window->processes, process);
 	g_hash_table_insert(window->by_path, process->path, process);
+	return TRUE;
 }
 
 static gboolean find_processes(RunWindow *window, GError **error)
 {
 	struct run_paths paths = { 0 };
-	gboolean is_found = run_paths_find(&paths, (const gchar *const *)window->paths,
-					   g_strv_length(window->paths), error);
+	guint n_paths = g_strv_length(window->paths), n_unchanged = 0;
+	gboolean is_found, is_settled = TRUE;
 
+	for (guint i = 0; i < n_paths; i++)
+		n_unchanged += seen_folder_is_same(&window->folders[i], window->paths[i]);
+	if (n_paths && n_unchanged == n_paths)
+		return TRUE;
+	is_found = run_paths_find(&paths, (const gchar *const *)window->paths, n_paths, error);
 	if (is_found)
 		FOR_EACH(const struct trace_path, trace, paths.traces)
 			if (!g_hash_table_contains(window->by_path, trace->path))
-				add_process(window, trace->path);
+				is_settled &= add_process(window, trace->path);
+	for (guint i = 0; i < n_paths; i++)
+		window->folders[i].is_settled &= is_found && is_settled;
 	run_paths_release(&paths);
 	return is_found;
 }
