@@ -23,6 +23,11 @@ enum region_kind region_kind_of_name(const TachoTimeline *timeline, guint32 name
 	return (enum region_kind)name_meaning(timeline, name, NAME_OF_REGION, judge);
 }
 
+gboolean region_text_updates(const gchar *name)
+{
+	return judge(name) == REGION_OPTIMIZER_STEP;
+}
+
 gint64 region_step_number(const TachoTimeline *timeline, guint32 name)
 {
 	const gchar *text = tacho_timeline_string(timeline, name);

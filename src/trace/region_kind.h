@@ -66,6 +66,8 @@ static inline gboolean slice_communicates(const TachoTimeline *timeline, guint32
 	return kind == REGION_QUEUE || kind == REGION_COLLECTIVE || kind == REGION_LIBRARY;
 }
 
+/* Whether that is the name of an OPTIMIZER_STEP, as far as no importer has told otherwise. */
+gboolean region_text_updates(const gchar *name);
 /* The number that the name of a STEP tells: the first one in it; 0: there is none. */
 gint64 region_step_number(const TachoTimeline *timeline, guint32 name);
 /* The node that the name of an EVALUATE has behind it; any other name as it is. */

@@ -15,6 +15,7 @@
 #include "trace/string_table.h"
 #include "trace/trace_layout.h"
 #include "trace/trace_metadata.h"
+#include "trace/window_updates.h"
 
 #define CHUNK_BYTES 65536 /* by which streams are taken in, the one that is furthest behind next */
 
@@ -42,7 +43,8 @@ struct window_process {
 	struct trace_metadata metadata;
 	GPtrArray *streams; /* struct window_stream, in the order in which they were found */
 	GHashTable *parts;  /* name -> struct file_part */
-	guint64 n_ops;	    /* before the window */
+	struct window_updates updates;
+	guint64 n_ops; /* before the window */
 	gint64 cut_unix_ns;
 };
 
@@ -87,6 +89,7 @@ static void process_free(gpointer pointer)
 
 	g_hash_table_unref(process->parts);
 	g_ptr_array_unref(process->streams);
+	window_updates_release(&process->updates);
 	trace_metadata_release(&process->metadata);
 	g_free(process->path);
 	g_free(process);
@@ -240,6 +243,7 @@ static gboolean add_process(RunWindow *window, const gchar *path)
 	process->streams = g_ptr_array_new_with_free_func(stream_free);
 	process->parts = g_hash_table_new(g_str_hash, g_str_equal);
 	process->cut_unix_ns = G_MININT64;
+	window_updates_init(&process->updates);
 	g_ptr_array_add(window->processes, process);
 	g_hash_table_insert(window->by_path, process->path, process);
 	return TRUE;
@@ -300,8 +304,8 @@ static gint64 time_of(const struct window_process *process, guint64 ticks)
 }
 
 /* Take in about a chunk of the file; how many bytes it was. */
-static guint64 take_chunk(const struct window_process *process, struct window_stream *stream,
-			  struct window_file *file)
+static guint64 take_chunk(const RunWindow *window, struct window_process *process,
+			  struct window_stream *stream, struct window_file *file)
 {
 	guint64 end = content_end(file), begin = file->part.to;
 	guint32 size;
@@ -314,6 +318,9 @@ static guint64 take_chunk(const struct window_process *process, struct window_st
 			file->is_broken = TRUE;
 			break;
 		}
+		if (window_updates_takes(&process->updates, &process->metadata, window->strings,
+					 record->class_id))
+			window_updates_add(&process->updates, &file->mapped, file->part.to);
 		stream->last_stamp = record->stamp;
 		file->part.to += size;
 	}
@@ -357,7 +364,7 @@ static void take_in(RunWindow *window, guint64 budget_bytes)
 		if (!stream)
 			break;
 		if (file)
-			taken_bytes += take_chunk(process, stream, file);
+			taken_bytes += take_chunk(window, process, stream, file);
 		stream->is_behind = next_file(stream) != NULL;
 	}
 	window->read_bytes += taken_bytes;
@@ -566,6 +573,7 @@ static void drop_files(RunWindow *window, struct window_process *process,
 			continue;
 		}
 		path = g_build_filename(process->path, file->name, NULL);
+		window_updates_forget(&process->updates, &file->mapped);
 		stream->next_index = MAX(stream->next_index, file->index + 1);
 		g_hash_table_remove(process->parts, file->name);
 		g_hash_table_remove(window->file_by_path, path);
@@ -581,6 +589,7 @@ void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns)
 	if (!process || cut_unix_ns <= process->cut_unix_ns)
 		return;
 	process->cut_unix_ns = cut_unix_ns;
+	window_updates_cut(&process->updates, &process->metadata.clock, cut_unix_ns);
 	FOR_EACH_POINTER(struct window_stream, stream, process->streams) {
 		gboolean is_first = stream->next_index == 0;
 
@@ -589,6 +598,15 @@ void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns)
 				break;
 		drop_files(window, process, stream);
 	}
+}
+
+GArray *run_window_list_updates(const RunWindow *window, const gchar *path)
+{
+	const struct window_process *process = g_hash_table_lookup(window->by_path, path);
+
+	return process && !process->updates.has_unknown
+		       ? window_updates_list(&process->updates, &process->metadata.clock)
+		       : NULL;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -665,6 +683,7 @@ void run_window_take_metadata(RunWindow *window, const gchar *path, struct trace
 		return;
 	trace_metadata_release(&process->metadata);
 	process->metadata = *metadata;
+	process->updates.has_unknown = FALSE;
 	*metadata = (struct trace_metadata){ 0 };
 }
 

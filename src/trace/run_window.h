@@ -53,6 +53,9 @@ void run_window_rest(RunWindow *window);
 
 /* Move the cut of the process whose trace is at `path` to `cut_unix_ns`, unless it is behind that already. */
 void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns);
+/* When the updates of the model ended that are in the window and are over, by what the trace at `path` says of them
+ * ("Optimizer.step#..."), by time: gint64 Unix ns. NULL: that is not known before the window is opened. The caller's. */
+GArray *run_window_list_updates(const RunWindow *window, const gchar *path);
 /* All from the beginning again. */
 void run_window_restart(RunWindow *window);
 
