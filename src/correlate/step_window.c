@@ -37,6 +37,7 @@ StepWindow *step_window_new(void)
 	g_array_set_clear_func(steps->found, clear_found);
 	steps->cuts = g_array_new(FALSE, FALSE, sizeof(struct window_cut));
 	g_array_set_clear_func(steps->cuts, clear_cut);
+	steps->traces = rank_traces_new();
 	steps->least = G_MAXINT64;
 	steps->n_least = FIRST_LEAST;
 	return steps;
@@ -52,6 +53,7 @@ void step_window_free(StepWindow *steps)
 	g_array_unref(steps->to_ns);
 	g_array_unref(steps->found);
 	g_array_unref(steps->cuts);
+	g_array_unref(steps->traces);
 	g_free(steps);
 }
 
@@ -245,6 +247,7 @@ static void note_cuts(StepWindow *steps, const TachoTimeline *timeline)
 void step_window_remember(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline)
 {
 	remember_transfers(steps, window, timeline);
+	step_window_learn(steps, window, timeline);
 	FOR_EACH(const struct window_steps, found, steps->found) {
 		struct rank_history *history = step_window_history(steps, found->rank);
 

@@ -30,6 +30,15 @@ struct rank_history {
 	gint64 shift;	 /* its numbers, to be those of the others */
 	GArray *updates; /* struct update, the first */
 	guint cycle;
+	guint n_regions; /* of updates, in each step of the last window ... */
+	guint n_agreed;	 /* ... and in how many windows in a row that was so: passed_steps.c */
+};
+
+/* Whose the trace of a process is. */
+struct rank_trace {
+	gchar *path;
+	gint32 rank;
+	gboolean is_main;
 };
 
 typedef struct _StepWindow StepWindow;
@@ -46,6 +55,7 @@ struct _StepWindow {
 	GArray *from_ns, *to_ns; /* gint64 */
 	GArray *found;		 /* struct window_steps */
 	GArray *cuts;		 /* struct window_cut */
+	GArray *traces;		 /* struct rank_trace, of the window before */
 };
 
 /* Up to where the trace of a process is done with. */
@@ -83,11 +93,20 @@ void step_window_remember(StepWindow *steps, const RunWindow *window,
 /* ... which is cut behind them, once the timeline is closed. */
 void step_window_advance(StepWindow *steps, RunWindow *window);
 
+/* Where the window has more than `max_bytes`: pass over as many of its oldest steps as that is too much, the same of all ranks,
+ * but leave `n_least` that are over. They are counted, not read; a collective that outlasts the last of them is not known to
+ * have been transfer. Returns how many of each rank; 0 where steps cannot be counted without being read. */
+guint step_window_pass(StepWindow *steps, RunWindow *window, guint64 max_bytes, guint n_least);
+
 /* Whether a collective is one to be matched in this window. NULL: all are. */
 gboolean step_window_takes(const StepWindow *steps, const TachoTimeline *timeline,
 			   guint32 rank_index, guint32 slice);
 struct rank_history *step_window_history(StepWindow *steps, gint32 rank);
 /* Steps of the rank are told by `source`. */
 void step_window_tell(StepWindow *steps, gint32 rank, TachoStepSource source);
+
+/* By the steps that were found, before they are remembered: how they can be counted. */
+void step_window_learn(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline);
+GArray *rank_traces_new(void);
 
 #endif
