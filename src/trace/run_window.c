@@ -25,7 +25,9 @@ struct window_file {
 	guint32 index;
 	struct mapped_file mapped;
 	struct file_part part;
-	gboolean is_broken; /* what is behind part.to cannot be read */
+	guint64 complete_to; /* what lies before is from before complete_ns */
+	gboolean is_beyond;  /* what lies behind is not */
+	gboolean is_broken;  /* what is behind part.to cannot be read */
 };
 
 struct window_stream {
@@ -59,6 +61,7 @@ struct _RunWindow {
 	guint32 n_file_ids;
 	gint64 origin_unix_ns;
 	gint64 complete_ns, last_ns;
+	gboolean is_limited;
 	gboolean is_over, is_behind;
 	guint64 read_bytes;
 };
@@ -203,7 +206,7 @@ static gboolean add_file(RunWindow *window, struct window_process *process, cons
 	file->id = ++window->n_file_ids;
 	file->index = index;
 	file->mapped = mapped;
-	file->part.from = file->part.to = sizeof(struct packet_header);
+	file->part.from = file->part.to = file->complete_to = sizeof(struct packet_header);
 	file->part.kept = g_array_new(FALSE, FALSE, sizeof(guint64));
 	file->part.mapped = &file->mapped;
 	g_ptr_array_add(stream->files, file);
@@ -215,7 +218,7 @@ static gboolean add_file(RunWindow *window, struct window_process *process, cons
 
 static void find_files(RunWindow *window, struct window_process *process)
 {
-	g_autoptr(GDir) entries = g_dir_open(process->path, 0, NULL);
+	g_autoptr(GDir) entries = NULL;
 	const gchar *name;
 
 	if (seen_folder_is_same(&process->folder, process->path))
@@ -322,7 +325,10 @@ static guint64 take_chunk(const RunWindow *window, struct window_process *proces
 					 record->class_id))
 			window_updates_add(&process->updates, &file->mapped, file->part.to);
 		stream->last_stamp = record->stamp;
+		file->is_beyond |= time_of(process, record->stamp) > window->last_ns;
 		file->part.to += size;
+		if (!file->is_beyond)
+			file->complete_to = file->part.to;
 	}
 	if (stream->last_stamp)
 		stream->at_ns = time_of(process, stream->last_stamp);
@@ -370,6 +376,21 @@ static void take_in(RunWindow *window, guint64 budget_bytes)
 	window->read_bytes += taken_bytes;
 }
 
+/* What is there by now is from before the end of this look. */
+static void begin_look(RunWindow *window)
+{
+	FOR_EACH_POINTER(struct window_process, process, window->processes) {
+		find_files(window, process);
+		FOR_EACH_POINTER(struct window_stream, stream, process->streams) {
+			stream->is_behind = next_file(stream) != NULL;
+			FOR_EACH_POINTER(struct window_file, file, stream->files) {
+				file->complete_to = file->part.to;
+				file->is_beyond = FALSE;
+			}
+		}
+	}
+}
+
 /* (3) */
 static void find_complete(RunWindow *window)
 {
@@ -391,14 +412,19 @@ gboolean run_window_grow(RunWindow *window, guint64 budget_bytes, gboolean is_ov
 	if (!find_processes(window, error))
 		return FALSE;
 	window->is_over = is_over;
-	FOR_EACH_POINTER(struct window_process, process, window->processes) {
-		find_files(window, process);
-		FOR_EACH_POINTER(struct window_stream, stream, process->streams)
-			stream->is_behind = next_file(stream) != NULL;
-	}
+	begin_look(window);
 	take_in(window, budget_bytes);
 	find_complete(window);
 	return TRUE;
+}
+
+gboolean run_window_has_more(RunWindow *window)
+{
+	FOR_EACH_POINTER(const struct window_process, process, window->processes)
+		FOR_EACH_POINTER(struct window_stream, stream, process->streams)
+			if (next_file(stream))
+				return TRUE;
+	return FALSE;
 }
 
 gboolean run_window_is_behind(const RunWindow *window)
@@ -416,6 +442,16 @@ gint64 run_window_last_ns(const RunWindow *window)
 	return window->last_ns;
 }
 
+void run_window_limit(RunWindow *window, gboolean is_limited)
+{
+	window->is_limited = is_limited;
+}
+
+static guint64 end_of(const RunWindow *window, const struct window_file *file)
+{
+	return window->is_limited ? file->complete_to : file->part.to;
+}
+
 guint64 run_window_bytes(const RunWindow *window)
 {
 	guint64 bytes = 0;
@@ -423,7 +459,8 @@ guint64 run_window_bytes(const RunWindow *window)
 	FOR_EACH_POINTER(const struct window_process, process, window->processes)
 		FOR_EACH_POINTER(const struct window_stream, stream, process->streams)
 			FOR_EACH_POINTER(const struct window_file, file, stream->files)
-				bytes += file->part.to - file->part.from;
+				bytes += end_of(window, file) -
+					 MIN(file->part.from, end_of(window, file));
 	return bytes;
 }
 
@@ -621,6 +658,10 @@ void run_window_rest(RunWindow *window)
 
 TachoTimeline *run_window_open(RunWindow *window, GError **error)
 {
+	FOR_EACH_POINTER(const struct window_process, process, window->processes)
+		FOR_EACH_POINTER(const struct window_stream, stream, process->streams)
+			FOR_EACH_POINTER(struct window_file, file, stream->files)
+				file->part.end = end_of(window, file);
 	return run_reader_open_window(window, error);
 }
 

@@ -31,12 +31,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunWindow, run_window_free)
 /* Look what has been written, and take in about `budget_bytes` of it, the oldest first. `is_over`: nobody has been writing
  * since before the call. False where the run cannot be read, as tacho_timeline_open() says. */
 gboolean run_window_grow(RunWindow *window, guint64 budget_bytes, gboolean is_over, GError **error);
-/* Whether more has been written than was taken in. */
+/* Whether there is more by now, in the files that are known. */
+gboolean run_window_has_more(RunWindow *window);
+/* Whether more had been written than was taken in. */
 gboolean run_window_is_behind(const RunWindow *window);
 /* Unix time: (3). G_MAXINT64: all there will ever be. */
 gint64 run_window_complete_ns(const RunWindow *window);
 /* Unix time of the last record taken in; 0: there is none. */
 gint64 run_window_last_ns(const RunWindow *window);
+/* Whether opening the window leaves out what is from behind complete_ns, and run_window_bytes() does. */
+void run_window_limit(RunWindow *window, gboolean is_limited);
 /* In the window now. */
 guint64 run_window_bytes(const RunWindow *window);
 /* All that was ever taken in. */

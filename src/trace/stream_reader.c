@@ -567,7 +567,7 @@ static guint64 part_begin(const struct stream_file_place *place)
 
 static guint64 part_end(const struct stream_file_place *place, gsize content_bytes)
 {
-	return place->part ? MIN(place->part->to, content_bytes) : content_bytes;
+	return place->part ? MIN(place->part->end, content_bytes) : content_bytes;
 }
 
 static guint count_kept(const struct stream_file_place *place)
