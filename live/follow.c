@@ -8,9 +8,13 @@
  * (3) Where clocks of several hosts have to be aligned, each new record may move all that was before. Such a run is read
  *     whole each time, up to MAX_WINDOW; beyond that it is cut as others are, and figures are by the clocks as they were known.
  * (4) Reading takes its share of a core and no more: the window is opened again when enough has come, or when nothing has
- *     for a while, and not before COST_FACTOR times of what opening it took have passed. */
+ *     for a while, and not before COST_FACTOR times of what opening it took have passed. What has come is taken in just
+ *     before that, twice: the first time tells what is complete by the second.
+ * (5) Who follows jobs beside other things is sparing: where more comes than can be read so, steps are passed over. They are
+ *     counted, and have no row. What is not complete yet is read when nothing more comes: then it matters what is open. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyze/rank_activity.h"
 #include "analyze/step_parts.h"
@@ -28,16 +32,24 @@
 #define NS_PER_S       G_GINT64_CONSTANT(1000000000)
 #define MAX_ROWS       400000
 #define KEPT_FOR_STATE 2000 /* rows by which it is told what is warm-up, before the run is over */
-#define LOOK_BYTES     (96 << 20)     /* taken in at once */
-#define MAX_WINDOW     (256 << 20)    /* where ranks are no longer waited for */
-#define MAX_STEPLESS   (64 << 20)     /* where there are no steps */
-#define STEPLESS_NS    (2 * NS_PER_S) /* of these so much is kept */
-#define COST_FACTOR    100
-#define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
-#define MAX_PAUSE_NS   (4 * NS_PER_S)
-#define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
-#define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
-#define MAX_DOING      400	       /* bytes of what a rank does */
+#define LOOK_BYTES     (96 << 20) /* taken in at once */
+#define FIRST_BYTES                                                                                \
+	(4 << 20) /* the same at first, of who is sparing: then it is known how steps are counted */
+#define MAX_WINDOW   (256 << 20)    /* where ranks are no longer waited for */
+#define MAX_STEPLESS (64 << 20)	    /* where there are no steps */
+#define STEPLESS_NS  (2 * NS_PER_S) /* of these so much is kept */
+#define COST_FACTOR  100
+#define KEPT_SHARE                                                                                 \
+	0.0006 /* of a core, that a run takes of who is sparing before any of it is read */
+#define LEAST_SHARE  0.003 /* for which runs are read in any case, all together */
+#define LEAST_READ   4	   /* steps of a look that is sparing */
+#define FREE_LOOKS   3 /* that come whatever they cost: what the first saw is whole by the second */
+#define MAX_PAUSE_NS (4 * NS_PER_S)
+#define MANY_BESIDE  8		    /* runs: from 4 on a second more for each, for who is sparing */
+#define NEAR_NS	     (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
+#define ELSEWHERE_NS (60 * NS_PER_S) /* without a record: a process of another host has ended */
+#define STILL_NS     NS_PER_S	     /* without any record: then it is looked what is open */
+#define MAX_DOING    400	     /* bytes of what a rank does */
 
 struct _TachoFollow {
 	gchar **paths;
@@ -61,9 +73,15 @@ struct _TachoFollow {
 	guint n_beside;	    /* runs followed by the same process, this one among them */
 	guint64 look_bytes; /* taken in at once */
 	guint n_opened;	    /* how often it was */
-	GHashTable *told;   /* rank -> rows of it, where the run is read whole: (3) */
-	gboolean is_still;  /* what is open has been looked at since */
-	gboolean is_ending; /* nobody writes any more */
+	gdouble most_worth; /* bytes of a window that can be read for our share; 0: not known yet */
+	guint64 n_passed;   /* steps of each rank: (5) */
+	gboolean is_sparing;
+	GHashTable *told;    /* rank -> rows of it, where the run is read whole: (3) */
+	gboolean is_still;   /* what is open has been looked at since */
+	gboolean is_rested;  /* nothing of the files has been looked at since */
+	gint64 taken_ns;     /* when the newest look began that took in what had come */
+	gboolean is_limited; /* what came last was not read with the rest */
+	gboolean is_ending;  /* nobody writes any more */
 	gboolean is_over;
 	gboolean is_several; /* clocks: (3) */
 };
@@ -129,6 +147,15 @@ void tacho_follow_free(TachoFollow *follow)
 static gint64 monotonic_ns(void)
 {
 	return g_get_monotonic_time() * 1000;
+}
+
+/* What this thread has had of a core: on a busy machine that is less than what has passed. */
+static gint64 used_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -593,6 +620,7 @@ static void begin_anew(TachoFollow *follow)
 	}
 	follow->n_new = 0;
 	follow->n_dropped = 0;
+	follow->n_passed = 0;
 	follow->n_beginnings++;
 	follow->seen_bytes = 0;
 	follow->opened_ns = 0;
@@ -655,16 +683,50 @@ static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 	return TRUE;
 }
 
+/* How often its cost has to pass before the window is opened again. */
+static gdouble cost_factor(const TachoFollow *follow)
+{
+	gdouble share = 1.0 / COST_FACTOR;
+
+	if (follow->is_sparing)
+		share = MAX(share - KEPT_SHARE * follow->n_beside, LEAST_SHARE);
+	return follow->n_beside / share;
+}
+
+static gint64 most_pause_ns(const TachoFollow *follow)
+{
+	return follow->is_sparing
+		       ? CLAMP(follow->n_beside, MAX_PAUSE_NS / NS_PER_S, MANY_BESIDE) * NS_PER_S
+		       : MAX_PAUSE_NS;
+}
+
+static gint64 pause_after(const TachoFollow *follow)
+{
+	return (gint64)MIN((gdouble)follow->cost_ns * cost_factor(follow),
+			   (gdouble)most_pause_ns(follow));
+}
+
+/* (4): whether what has come need not be taken in yet. */
+static gboolean may_wait(TachoFollow *follow, gint64 now_ns)
+{
+	gboolean has_more = run_window_has_more(follow->window);
+
+	if (has_more) {
+		follow->grown_ns = now_ns;
+		follow->is_still = FALSE;
+	}
+	return has_more && follow->n_opened >= FREE_LOOKS && !follow->is_ending &&
+	       !run_window_is_behind(follow->window) &&
+	       now_ns - follow->opened_ns <
+		       pause_after(follow) - NEAR_NS - (now_ns - follow->looked_ns);
+}
+
 /* (4) */
 static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over)
 {
 	guint64 bytes = run_window_read_bytes(follow->window);
-	gint64 pause_ns = MIN(follow->cost_ns * COST_FACTOR * follow->n_beside, MAX_PAUSE_NS);
+	gint64 pause_ns = pause_after(follow);
 
-	if (bytes != follow->seen_bytes) {
-		follow->grown_ns = now_ns;
-		follow->is_still = FALSE;
-	}
 	if (is_over || run_window_is_behind(follow->window) || follow->n_opened < FREE_LOOKS)
 		return TRUE;
 	if (now_ns - follow->grown_ns >= STILL_NS && !follow->is_still) {
@@ -676,22 +738,71 @@ static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over
 	return bytes != follow->seen_bytes && now_ns - follow->opened_ns >= pause_ns;
 }
 
+/* (5) */
+static void pass_over(TachoFollow *follow)
+{
+	guint n;
+
+	if (!follow->is_sparing || !follow->most_worth || follow->is_several)
+		return;
+	n = step_window_pass(follow->steps, follow->window, (guint64)follow->most_worth,
+			     LEAST_READ);
+	if (!n)
+		return;
+	follow->n_passed += n;
+	memory_account_pass(follow->memory);
+	FOR_EACH(TachoLiveRank, rank, follow->ranks)
+		rank->n_steps += n;
+}
+
+/* What opening the window of so many bytes has taken is what the next may take. */
+static void note_cost(TachoFollow *follow, gint64 cost_ns, guint64 bytes)
+{
+	gdouble share_ns = (gdouble)most_pause_ns(follow) / cost_factor(follow);
+	gdouble worth = (gdouble)bytes * share_ns / (gdouble)MAX(cost_ns, 1);
+
+	follow->cost_ns = cost_ns;
+	follow->most_worth = follow->most_worth ? (follow->most_worth + worth) / 2 : worth;
+}
+
+/* Each look takes twice as much as the one before, however large steps are. */
+static guint64 bytes_to_take(const TachoFollow *follow)
+{
+	if (!follow->is_sparing || follow->n_opened > 8)
+		return follow->look_bytes;
+	return MIN(follow->look_bytes, (guint64)FIRST_BYTES << follow->n_opened);
+}
+
 static gboolean look_once(TachoFollow *follow, GError **error)
 {
-	gint64 now_ns = monotonic_ns();
+	gint64 now_ns = monotonic_ns(), taken_ns = follow->taken_ns, begun_ns;
 	gboolean is_over = follow->is_ending;
 	TachoTimeline *timeline;
+	guint64 bytes;
 
-	if (!run_window_grow(follow->window, follow->look_bytes, is_over, error))
+	if (may_wait(follow, now_ns)) {
+		follow->looked_ns = now_ns;
+		return TRUE;
+	}
+	follow->is_rested = FALSE;
+	if (!run_window_grow(follow->window, bytes_to_take(follow), is_over, error))
 		return FALSE;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
-	follow->looked_ns = now_ns;
+	follow->looked_ns = follow->taken_ns = now_ns;
 	if (!is_worth_it(follow, now_ns, is_over)) {
-		if (run_window_read_bytes(follow->window) == follow->seen_bytes)
+		if (run_window_read_bytes(follow->window) == follow->seen_bytes &&
+		    !follow->is_limited)
 			follow->known_ns = now_ns;
 		return TRUE;
 	}
+	begun_ns = used_ns();
+	follow->is_limited = follow->is_sparing && !is_over && !follow->is_still &&
+			     follow->n_opened >= FREE_LOOKS &&
+			     !run_window_is_behind(follow->window);
+	run_window_limit(follow->window, follow->is_limited);
+	pass_over(follow);
+	bytes = run_window_bytes(follow->window);
 	timeline = run_window_open(follow->window, error);
 	if (!timeline)
 		return FALSE;
@@ -699,9 +810,9 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	if (!read_window(follow, timeline))
 		return TRUE;
 	follow->opened_ns = monotonic_ns();
-	follow->known_ns = now_ns;
+	follow->known_ns = follow->is_limited ? taken_ns : now_ns;
 	follow->n_opened++;
-	follow->cost_ns = follow->opened_ns - now_ns;
+	note_cost(follow, used_ns() - begun_ns, bytes);
 	follow->is_over = is_over;
 	return TRUE;
 }
@@ -717,7 +828,9 @@ gboolean tacho_follow_look(TachoFollow *follow, GError **error)
 	/* what was found to be over may still have rows to give, which come with the next look */
 	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
 		is_read = look_once(follow, error);
-	run_window_rest(follow->window);
+	if (!follow->is_rested)
+		run_window_rest(follow->window);
+	follow->is_rested = TRUE;
 	process_stats_look(follow->stats, follow->ranks);
 	return is_read;
 }
@@ -745,6 +858,21 @@ void follow_set_unread_ns(TachoFollow *follow, gint64 unread_ns)
 void follow_set_beside(TachoFollow *follow, guint n)
 {
 	follow->n_beside = MAX(n, 1);
+}
+
+void follow_set_sparing(TachoFollow *follow, gboolean is_sparing)
+{
+	follow->is_sparing = is_sparing;
+}
+
+void follow_set_worth(TachoFollow *follow, guint64 bytes)
+{
+	follow->most_worth = (gdouble)bytes;
+}
+
+guint64 follow_n_passed(const TachoFollow *follow)
+{
+	return follow->n_passed;
 }
 
 void follow_add_row(TachoFollow *follow, const TachoLiveStep *row)

@@ -5,11 +5,14 @@
 #include "live/live_internal.h"
 #include "trace/run_registry.h"
 
-#define KEPT_US (60 * G_USEC_PER_SEC) /* a job of the registry that is over */
+#define KEPT_US	      (60 * G_USEC_PER_SEC)	 /* a job of the registry that is over */
+#define MANY	      8				 /* jobs, of which each is looked at ... */
+#define MANY_PAUSE_US (G_USEC_PER_SEC * 19 / 10) /* ... each other second, then */
 
 struct job {
 	TachoJob job; /* what others see of it */
 	gint64 over_us;
+	gint64 looked_us;
 	guint n_beginnings; /* tacho_follow_n_beginnings() at the last look */
 };
 
@@ -32,6 +35,22 @@ static void job_free(gpointer pointer)
 	g_free(job);
 }
 
+/* Whether a `tacho record` is writing the run. */
+static gboolean is_registered(const gchar *path)
+{
+	g_autoptr(GArray) runs = run_registry_list();
+	g_autofree gchar *named = g_canonicalize_filename(path, NULL);
+
+	FOR_EACH(const struct registered_run, run, runs) {
+		g_autofree gchar *known =
+			run->path ? g_canonicalize_filename(run->path, NULL) : NULL;
+
+		if (g_strcmp0(known, named) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar *command,
 		    gint64 start_unix_ns)
 {
@@ -47,6 +66,7 @@ static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar 
 		.follow = tacho_follow_new(&path, 1),
 		.detector = tacho_detector_new(path),
 	};
+	follow_set_sparing(job->job.follow, pid || is_registered(path));
 	detector_share_load(job->job.detector, jobs->load);
 	g_ptr_array_add(jobs->jobs, job);
 }
@@ -144,6 +164,9 @@ void tacho_jobs_look(TachoJobs *jobs)
 	FOR_EACH_POINTER(const struct job, job, jobs->jobs)
 		n_going += !job->job.is_over;
 	FOR_EACH_POINTER(struct job, job, jobs->jobs) {
+		if (n_going >= MANY && g_get_monotonic_time() - job->looked_us < MANY_PAUSE_US)
+			continue;
+		job->looked_us = g_get_monotonic_time();
 		follow_set_beside(job->job.follow, n_going);
 		look_at(job);
 	}

@@ -22,6 +22,11 @@ TachoTable *live_findings_table(void);
 void detector_share_load(TachoDetector *detector, OtherLoad *load);
 /* So many runs, this one among them, share a core's time. */
 void follow_set_beside(TachoFollow *follow, guint n);
+/* Whether steps are passed over where reading all would take more than our share; they are counted, and have no row. */
+void follow_set_sparing(TachoFollow *follow, gboolean is_sparing);
+guint64 follow_n_passed(const TachoFollow *follow);
+/* For tests: so many bytes of a window are worth being read, until it is known better. */
+void follow_set_worth(TachoFollow *follow, guint64 bytes);
 /* For tests: a row as a look might have brought it, the only new one. */
 void follow_add_row(TachoFollow *follow, const TachoLiveStep *row);
 /* For tests: what is known is so much older than the newest look. */

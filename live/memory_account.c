@@ -8,6 +8,7 @@ struct rank_memory {
 	gint64 bytes, peak_bytes;
 	gint64 done_unix_ns;
 	gboolean is_recorded;
+	gboolean is_lost; /* what was allocated or freed is not known of all steps */
 };
 
 struct _MemoryAccount {
@@ -41,6 +42,16 @@ void memory_account_free(MemoryAccount *account)
 void memory_account_restart(MemoryAccount *account)
 {
 	g_hash_table_remove_all(account->ranks);
+}
+
+void memory_account_pass(MemoryAccount *account)
+{
+	FOR_EACH_ENTRY(entry, account->ranks) {
+		struct rank_memory *memory = entry.value;
+
+		g_hash_table_remove_all(memory->blocks);
+		memory->is_lost = TRUE;
+	}
 }
 
 static struct rank_memory *memory_of(MemoryAccount *account, gint32 rank)
@@ -107,7 +118,7 @@ void memory_account_fill(MemoryAccount *account, const TachoTimeline *timeline, 
 	g_autoptr(GArray) events = NULL;
 	guint at = 0;
 
-	if (!n)
+	if (!n || memory->is_lost)
 		return;
 	events = collect_events(timeline, rank_index, begin_ns, end_ns);
 	memory->is_recorded |= events->len > 0;

@@ -12,6 +12,8 @@ typedef struct _MemoryAccount MemoryAccount;
 MemoryAccount *memory_account_new(void);
 void memory_account_free(MemoryAccount *account);
 void memory_account_restart(MemoryAccount *account);
+/* Steps are passed over without their events: from then on it is not known any more what is allocated. */
+void memory_account_pass(MemoryAccount *account);
 
 /* Fill in the memory of `n` steps of a rank, which follow each other, from the timeline's events. */
 void memory_account_fill(MemoryAccount *account, const TachoTimeline *timeline, guint32 rank_index,

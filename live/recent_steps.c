@@ -53,16 +53,34 @@ static gint compare_ranks(gconstpointer a, gconstpointer b)
 	return ORDER(((const struct recent_rank *)a)->rank, ((const struct recent_rank *)b)->rank);
 }
 
-GArray *recent_steps_means(const TachoFollow *follow, guint n, guint skip)
+/* The number that is the one behind the `n` largest of those from `last` on back, of which some may have been passed over. */
+static gint64 number_behind(const GArray *rows, gint64 last, guint n)
 {
-	const GArray *rows = tacho_follow_borrow_steps(follow, NULL);
-	GArray *ranks = g_array_new(FALSE, FALSE, sizeof(struct recent_rank));
-	gint64 last = recent_steps_last(follow) - skip;
+	gint64 least = last + 1;
 
 	for (guint i = rows->len; i-- > 0;) {
 		const TachoLiveStep *row = row_at(rows, i);
 
-		if (last < 0 || (gint64)row->number + n <= last)
+		if (!row->is_complete || row->number >= least)
+			continue;
+		if (!n--)
+			return row->number;
+		least = row->number;
+	}
+	return -1;
+}
+
+GArray *recent_steps_means(const TachoFollow *follow, guint n, guint skip)
+{
+	const GArray *rows = tacho_follow_borrow_steps(follow, NULL);
+	GArray *ranks = g_array_new(FALSE, FALSE, sizeof(struct recent_rank));
+	gint64 last = number_behind(rows, recent_steps_last(follow), skip);
+	gint64 behind = number_behind(rows, last, n);
+
+	for (guint i = rows->len; i-- > 0;) {
+		const TachoLiveStep *row = row_at(rows, i);
+
+		if (row->number <= behind)
 			break;
 		if (row->is_complete && row->number <= last)
 			add_row(find_rank(ranks, row->rank), row);

@@ -14,8 +14,8 @@ struct recent_rank {
 	gint64 first_unix_ns, last_unix_ns; /* begin of the first, end of the last */
 };
 
-/* Of the `n` newest numbers that all ranks have that are still there, from `skip` numbers before the newest on back. A row
- * a rank, by rank; the caller's. */
+/* Of the `n` newest numbers that there are rows of, from `skip` numbers before the newest on back. A row a rank, by rank; the
+ * caller's. */
 GArray *recent_steps_means(const TachoFollow *follow, guint n, guint skip);
 /* The time of each of the newest `n` steps, the longest of its ranks, oldest first (gdouble ns); without the first
  * `n_warm_up` numbers. The caller's. */
