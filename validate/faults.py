@@ -71,10 +71,11 @@ def parse_arguments():
 class Job:
     """with Job(...) as job: two ranks are recorded, and have had some steps."""
 
-    def __init__(self, arguments, folder, network=None, is_pinned=False, sleep_ms=15, steps=1_000_000):
+    def __init__(self, arguments, folder, network=None, is_pinned=False, sleep_ms=15, steps=1_000_000, first_steps=FIRST_STEPS):
         self.arguments = arguments
         self.sleep_ms = sleep_ms
         self.n_steps = steps
+        self.first_steps = first_steps
         self.folder = folder
         self.network = network
         self.is_pinned = is_pinned
@@ -176,7 +177,7 @@ class Job:
         until = time.time() + 60
         while time.time() < until:
             time.sleep(1)
-            if self.steps() >= FIRST_STEPS:
+            if self.steps() >= self.first_steps:
                 return
         with open(os.path.join(self.folder, "log"), encoding="utf-8") as log:
             raise TrialError(f"the job has too few steps: {log.read()[-500:]}")

@@ -23,7 +23,9 @@ import urllib.request
 
 from faults import HERE, Job, TrialError
 
-SETTLE_S = 10
+SETTLE_S = 20
+FIRST_STEPS = 12  # before the next job is started, and ...
+FIRST_S = 6  # ... seconds: what starts takes a core by itself
 PATIENCE_S = 600
 TOLD_WITHIN_S = 15
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -165,11 +167,14 @@ def main():
     work = os.path.abspath(arguments.work)
     os.makedirs(work, mode=0o700, exist_ok=True)
     # as long as all starts, the measuring and what ends may take, each with a number of its own
-    n_steps = int((SETTLE_S + arguments.seconds + 6 * arguments.jobs + 30) * 1000 / (arguments.sleep_ms + 5))
+    first_steps = max(FIRST_STEPS, int(FIRST_S * 1000 / (arguments.sleep_ms + 5)))
+    start_s = 6 + first_steps * arguments.sleep_ms / 1000
+    n_steps = int((SETTLE_S + arguments.seconds + start_s * arguments.jobs + 30) * 1000 / (arguments.sleep_ms + 5))
     with contextlib.ExitStack() as stack:
         jobs = []
         for i in range(arguments.jobs):
-            job = Job(arguments, os.path.join(work, f"job{i}"), sleep_ms=arguments.sleep_ms, steps=n_steps + i)
+            job = Job(arguments, os.path.join(work, f"job{i}"), sleep_ms=arguments.sleep_ms, steps=n_steps + i,
+                      first_steps=first_steps)
             job.environment["XDG_RUNTIME_DIR"] = work
             jobs.append(stack.enter_context(job))
         pids = {job.runs[0]: all_below(job.processes[0].pid) for job in jobs}
