@@ -40,7 +40,7 @@
 #define STEPLESS_NS  (2 * NS_PER_S) /* of these so much is kept */
 #define COST_FACTOR  100
 #define KEPT_SHARE                                                                                 \
-	0.0006 /* of a core, that a run takes of who is sparing before any of it is read */
+	0.0007 /* of a core, that a run takes of who is sparing before any of it is read */
 #define LEAST_SHARE  0.003 /* for which runs are read in any case, all together */
 #define LEAST_READ   4	   /* steps of a look that is sparing */
 #define FREE_LOOKS   3 /* that come whatever they cost: what the first saw is whole by the second */
