@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/for_each.h"
+#include "live/proc_text.h"
 
-#define LOOK_US	   (2 * G_USEC_PER_SEC)
-#define MANY	   8 /* users: then each is looked at half as often */
-#define MUCH	   0.4 /* of a core */
-#define TEXT_BYTES 1024
+#define LOOK_US (2 * G_USEC_PER_SEC)
+#define MANY	8   /* users: then each is looked at half as often */
+#define MUCH	0.4 /* of a core */
 
 /* A process, and what it has used. */
 struct used {
@@ -52,19 +52,12 @@ void other_load_unref(OtherLoad *load)
 /* False: the process is gone. */
 static gboolean read_used(guint32 pid, struct used *used)
 {
-	gchar path[64], text[TEXT_BYTES];
+	gchar text[PROC_TEXT_BYTES];
 	unsigned long long user, system;
 	gchar *begin, *end;
-	FILE *file;
-	gsize n;
 
-	g_snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
+	if (!proc_text_read(pid, "stat", text))
 		return FALSE;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||

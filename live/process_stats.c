@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/for_each.h"
+#include "live/proc_text.h"
 
 /* Between two looks: who looks each second never waits for two. */
 #define LEAST_US (G_USEC_PER_SEC * 9 / 10)
@@ -39,31 +40,13 @@ void process_stats_free(ProcessStats *stats)
 	g_free(stats);
 }
 
-#define TEXT_BYTES 1024
-
-/* The beginning of a file of /proc; "" where there is none. */
-static void read_file(guint32 pid, const gchar *name, gchar text[TEXT_BYTES])
-{
-	gchar path[64];
-	gsize n = 0;
-	FILE *file;
-
-	g_snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	file = fopen(path, "re");
-	if (file) {
-		n = fread(text, 1, TEXT_BYTES - 1, file);
-		fclose(file);
-	}
-	text[n] = '\0';
-}
-
 /* What is resident and of no file; `status` says the same, and takes ten times as long. */
 static gint64 anonymous_bytes(guint32 pid)
 {
-	gchar text[TEXT_BYTES];
+	gchar text[PROC_TEXT_BYTES];
 	gint64 resident, shared;
 
-	read_file(pid, "statm", text);
+	proc_text_read(pid, "statm", text);
 	return sscanf(text, "%*u %" G_GINT64_FORMAT " %" G_GINT64_FORMAT, &resident, &shared) == 2
 		       ? (resident - shared) * sysconf(_SC_PAGESIZE)
 		       : -1;
@@ -71,10 +54,10 @@ static gint64 anonymous_bytes(guint32 pid)
 
 static gchar process_state(guint32 pid)
 {
-	gchar text[TEXT_BYTES];
+	gchar text[PROC_TEXT_BYTES];
 	const gchar *place;
 
-	read_file(pid, "stat", text);
+	proc_text_read(pid, "stat", text);
 	place = strrchr(text, ')');
 	return place && place[1] ? place[2] : 0;
 }
@@ -82,12 +65,12 @@ static gchar process_state(guint32 pid)
 /* Of the time since the process was looked at last. */
 static gdouble delayed_share(ProcessStats *stats, guint32 pid)
 {
-	gchar text[TEXT_BYTES];
+	gchar text[PROC_TEXT_BYTES];
 	struct seen *seen = g_hash_table_lookup(stats->seen, GUINT_TO_POINTER(pid));
 	gint64 now_us = g_get_monotonic_time();
 	unsigned long long run_ns, delay_ns;
 
-	read_file(pid, "schedstat", text);
+	proc_text_read(pid, "schedstat", text);
 	if (sscanf(text, "%llu %llu", &run_ns, &delay_ns) != 2)
 		return NAN;
 	if (!seen) {
