@@ -11,7 +11,8 @@
  *     for a while, and not before COST_FACTOR times of what opening it took have passed. What has come is taken in just
  *     before that, twice: the first time tells what is complete by the second.
  * (5) Who follows jobs beside other things is sparing: where more comes than can be read so, steps are passed over. They are
- *     counted, and have no row. What is not complete yet is read when nothing more comes: then it matters what is open. */
+ *     counted, and have no row. What is not complete yet is read when nothing more comes: then it matters what is open.
+ *     All runs together are read for a hundredth of a core, less what each takes beside that. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -32,24 +33,22 @@
 #define NS_PER_S       G_GINT64_CONSTANT(1000000000)
 #define MAX_ROWS       400000
 #define KEPT_FOR_STATE 2000 /* rows by which it is told what is warm-up, before the run is over */
-#define LOOK_BYTES     (96 << 20) /* taken in at once */
-#define FIRST_BYTES                                                                                \
-	(4 << 20) /* the same at first, of who is sparing: then it is known how steps are counted */
-#define MAX_WINDOW   (256 << 20)    /* where ranks are no longer waited for */
-#define MAX_STEPLESS (64 << 20)	    /* where there are no steps */
-#define STEPLESS_NS  (2 * NS_PER_S) /* of these so much is kept */
-#define COST_FACTOR  100
-#define KEPT_SHARE                                                                                 \
-	0.0007 /* of a core, that a run takes of who is sparing before any of it is read */
-#define LEAST_SHARE  0.003 /* for which runs are read in any case, all together */
-#define LEAST_READ   4	   /* steps of a look that is sparing */
-#define FREE_LOOKS   3 /* that come whatever they cost: what the first saw is whole by the second */
-#define MAX_PAUSE_NS (4 * NS_PER_S)
-#define MANY_BESIDE  8		    /* runs: from 4 on a second more for each, for who is sparing */
-#define NEAR_NS	     (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
-#define ELSEWHERE_NS (60 * NS_PER_S) /* without a record: a process of another host has ended */
-#define STILL_NS     NS_PER_S	     /* without any record: then it is looked what is open */
-#define MAX_DOING    400	     /* bytes of what a rank does */
+#define LOOK_BYTES     (96 << 20)     /* taken in at once */
+#define FIRST_BYTES    (4 << 20)      /* the same at first, of who is sparing: (5) */
+#define MAX_WINDOW     (256 << 20)    /* where ranks are no longer waited for */
+#define MAX_STEPLESS   (64 << 20)     /* where there are no steps */
+#define STEPLESS_NS    (2 * NS_PER_S) /* of these so much is kept */
+#define COST_FACTOR    100
+#define KEPT_SHARE     0.0007 /* of a core, for a run of which nothing is read: (5) */
+#define LEAST_SHARE    0.003  /* for which runs are read in any case, all together */
+#define LEAST_READ     4      /* steps of a look that is sparing */
+#define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
+#define MAX_PAUSE_NS   (4 * NS_PER_S)
+#define MANY_BESIDE    8 /* runs: from 4 on a second more for each, for who is sparing */
+#define NEAR_NS	       (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
+#define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
+#define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
+#define MAX_DOING      400	       /* bytes of what a rank does */
 
 struct _TachoFollow {
 	gchar **paths;
@@ -66,7 +65,8 @@ struct _TachoFollow {
 	TachoLiveView view;
 	TachoTable *view_table;
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
-	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
+	gint64 opened_ns;		/* CLOCK_MONOTONIC: when */
+	gint64 cost_ns;			/* of a core: what it took */
 	gint64 grown_ns;		/* when there was something new last */
 	gint64 looked_ns;		/* when the newest look began */
 	gint64 known_ns;    /* the same of the newest by which all that was there is known */
