@@ -45,14 +45,15 @@ struct process_input {
 	guint owner;	       /* of tacho's processes, the one that reads its streams */
 	gboolean is_elsewhere; /* that is another one than this */
 	struct trace_metadata metadata;
-	GArray *streams; /* struct stream_input, by number */
+	GArray *streams;  /* struct stream_input, by number */
 	gboolean is_part; /* not all of its files are read */
 };
 
 /* What of a trace is read where it is not all of it. */
 struct process_window {
-	GHashTable *parts;		       /* name of a file -> struct file_part */
-	const struct trace_metadata *metadata; /* as it was read before, with the strings of the timeline */
+	GHashTable *parts; /* name of a file -> struct file_part */
+	const struct trace_metadata
+		*metadata; /* as it was read before, with the strings of the timeline */
 };
 
 /* Open the trace at `path`, of it only what is in `window` where that is not NULL, whose files outlive the timeline: its files go

@@ -66,7 +66,8 @@ void run_window_restart(RunWindow *window);
 /* --- for run_reader.c: what to read of the trace at `path`, and what it has learned --- */
 
 /* What to read of it, good until the window changes. False: nothing. */
-gboolean run_window_borrow(RunWindow *window, const gchar *path, struct process_window *ret_process);
+gboolean run_window_borrow(RunWindow *window, const gchar *path,
+			   struct process_window *ret_process);
 const gchar *const *run_window_borrow_paths(const RunWindow *window, guint *ret_n);
 /* Operations of the trace that were before the window. */
 guint64 run_window_count_ops(const RunWindow *window, const gchar *path);

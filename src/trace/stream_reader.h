@@ -28,8 +28,8 @@ struct trace_metadata;
 /* What of a file is read, where not all of it is: some records by themselves, then a stretch that ends where a record does. */
 struct file_part {
 	guint64 from, to;
-	guint64 end; /* before which it is read now; at most `to` */
-	GArray *kept; /* guint64: offsets of records before `from`, ascending */
+	guint64 end;			  /* before which it is read now; at most `to` */
+	GArray *kept;			  /* guint64: offsets of records before `from`, ascending */
 	const struct mapped_file *mapped; /* the file, which outlives who reads it */
 };
 

@@ -12,8 +12,8 @@ struct record_header;
 
 /* Of one process. */
 struct window_updates {
-	GArray *regions;       /* struct update_region, each stream's in order */
-	GByteArray *class_is;  /* by class: enum class_is */
+	GArray *regions;      /* struct update_region, each stream's in order */
+	GByteArray *class_is; /* by class: enum class_is */
 	gboolean has_unknown; /* there was a record whose class the metadata did not name yet */
 };
 
