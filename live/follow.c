@@ -48,7 +48,9 @@
 #define NEAR_NS	       (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
 #define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
 #define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
-#define MAX_DOING      400	       /* bytes of what a rank does */
+#define UNSEEN_NS                                                                                  \
+	(10 * NS_PER_S) /* since its last record it may still be said how a rank has ended */
+#define MAX_DOING 400	/* bytes of what a rank does */
 
 struct _TachoFollow {
 	gchar **paths;
@@ -81,6 +83,7 @@ struct _TachoFollow {
 	gboolean is_rested;  /* nothing of the files has been looked at since */
 	gint64 taken_ns;     /* when the newest look began that took in what had come */
 	gboolean is_limited; /* what came last was not read with the rest */
+	gboolean is_unseen;  /* a rank has just ended, and it is not said how */
 	gboolean is_ending;  /* nobody writes any more */
 	gboolean is_over;
 	gboolean is_several; /* clocks: (3) */
@@ -352,6 +355,10 @@ static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
 		rank->exit_status = process->exit_status;
 		rank->last_unix_ns = timeline->origin_unix_ns + process->end_ns;
 	}
+	follow->is_unseen = FALSE;
+	FOR_EACH(const TachoLiveRank, rank, follow->ranks)
+		follow->is_unseen |= rank->end == TACHO_END_UNKNOWN &&
+				     g_get_real_time() * 1000 - rank->last_unix_ns < UNSEEN_NS;
 	g_array_sort(follow->ranks, compare_ranks);
 	if (!follow->command && timeline->ranks->len)
 		follow->command = g_strdup(tacho_timeline_string(
@@ -716,7 +723,7 @@ static gboolean may_wait(TachoFollow *follow, gint64 now_ns)
 		follow->is_still = FALSE;
 	}
 	return has_more && follow->n_opened >= FREE_LOOKS && !follow->is_ending &&
-	       !run_window_is_behind(follow->window) &&
+	       !follow->is_unseen && !run_window_is_behind(follow->window) &&
 	       now_ns - follow->opened_ns <
 		       pause_after(follow) - NEAR_NS - (now_ns - follow->looked_ns);
 }
@@ -733,6 +740,8 @@ static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over
 		follow->is_still = TRUE;
 		return TRUE;
 	}
+	if (follow->is_unseen)
+		return now_ns - follow->opened_ns >= NS_PER_S;
 	if (follow->is_still) /* whether ranks have ended meanwhile */
 		return now_ns - follow->opened_ns >= MAX(pause_ns, NS_PER_S);
 	return bytes != follow->seen_bytes && now_ns - follow->opened_ns >= pause_ns;
