@@ -24,7 +24,7 @@
 #define STALL_FACTOR 4
 #define UNSEEN_NS                                                                                  \
 	(2 *                                                                                       \
-	 NS_PER_S) /* since a rank's last record: then who records has said how it ended, or will not */
+	 NS_PER_S) /* since its last record: by then it is said how a rank has ended, or never */
 #define WARM_UP		 5  /* steps that are compared with nothing */
 #define MIN_HISTORY	 20 /* steps to compare with */
 #define MAX_HISTORY	 200

@@ -41,7 +41,7 @@ torch.set_num_threads(1)
 model = DistributedDataParallel(torch.nn.Linear(64, 64))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 leak = []
-for x in DataLoader(Data(), batch_size=8):
+for step, x in enumerate(DataLoader(Data(), batch_size=8)):
     optimizer.zero_grad()
     time.sleep(0.02)
     now = fault() if rank == 1 else ""
@@ -53,17 +53,18 @@ for x in DataLoader(Data(), batch_size=8):
         dist.broadcast(torch.ones(7), 1)
     elif now == "exit":
         os._exit(3)
-    elif now == "end" or (rank == 0 and fault() == "end"):
-        break
+    if (now or fault()).startswith("end ") and step >= int(fault().split()[1]):
+        break  # the same step on both ranks
     model(x).sum().backward()
     optimizer.step()
 END
 
-# begin: record the job; sets $record and $rank1, when it has had some steps
+# begin: record the job; sets $record, $rank1 and $n, its steps so far, when it has had some
 begin()
 {
-	local i n=0
+	local i
 
+	n=0
 	rm -rf fault job.tacho
 	"$TACHO" record -q -n 2 -o job.tacho -- "$python" job.py >job.log 2>&1 &
 	record=$!
@@ -142,7 +143,8 @@ follow=$!
 "$TACHO" watch job.tacho --json >found &
 watch=$!
 sleep 10
-echo end >fault
+echo "end $((n + 800))" >fault.new
+mv fault.new fault
 wait $record
 record=
 wait $follow
