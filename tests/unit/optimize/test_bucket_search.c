@@ -7,6 +7,12 @@
 #include "optimize/bucket_search.h"
 #include "optimize/random_stream.h"
 
+#ifdef __SANITIZE_THREAD__ /* what threads do is the same in each */
+#define N_SEEDS 30
+#else
+#define N_SEEDS 300
+#endif
+
 /* 10 us and a nanosecond a byte. */
 struct line {
 	gdouble fixed_ns, ns_per_byte;
@@ -208,7 +214,7 @@ static gdouble find(const struct bucket_problem *problem, void (*way)(struct buc
 /* All that is searched finds the best of all. */
 static void test_optimum(void)
 {
-	for (guint64 seed = 1; seed <= 300; seed++) {
+	for (guint64 seed = 1; seed <= N_SEEDS; seed++) {
 		struct random_problem random;
 
 		random_problem_init(&random, 1 + (guint32)(seed % 10), seed, FALSE);
@@ -231,7 +237,7 @@ static void rules_dynamic_greedy_mcmc(struct bucket_search *search)
 /* So do the ways for many gradients, without trying all. */
 static void test_optimum_otherwise(void)
 {
-	for (guint64 seed = 1; seed <= 300; seed++) {
+	for (guint64 seed = 1; seed <= N_SEEDS; seed++) {
 		struct random_problem random;
 
 		random_problem_init(&random, 1 + (guint32)(seed % 10), seed, FALSE);
@@ -244,7 +250,7 @@ static void test_optimum_otherwise(void)
 /* Monte Carlo trees alone find the best of all, where all ends are offered: of up to eight gradients and some more. */
 static void test_mcts(void)
 {
-	for (guint64 seed = 1; seed <= 100; seed++) {
+	for (guint64 seed = 1; seed <= N_SEEDS / 3; seed++) {
 		struct random_problem random;
 
 		random_problem_init(&random, 1 + (guint32)(seed % 10), seed, FALSE);
@@ -312,7 +318,7 @@ static void test_ways(void)
 /* Dynamic programming alone, where there is one worker and nothing else. */
 static void test_dynamic(void)
 {
-	for (guint64 seed = 1; seed <= 300; seed++) {
+	for (guint64 seed = 1; seed <= N_SEEDS; seed++) {
 		struct random_problem random;
 
 		random_problem_init(&random, 1 + (guint32)(seed % 14), seed, TRUE);
@@ -346,7 +352,7 @@ static gdouble best_of_sets(const struct random_problem *random, guint32 *order,
 /* No partition into sets in any order is better than the best one that keeps the order of arrival, so that no other need be tried. */
 static void test_any_order(void)
 {
-	for (guint64 seed = 1; seed <= 60; seed++) {
+	for (guint64 seed = 1; seed <= N_SEEDS / 5; seed++) {
 		struct random_problem random;
 		guint32 order[8], n_of[8], n = 1 + (guint32)(seed % 6);
 
