@@ -48,6 +48,7 @@
 #define NEAR_NS	       (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
 #define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
 #define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
+#define QUIET_NS       (2 * NS_PER_S)  /* the same where what came last was not taken in */
 #define UNSEEN_NS                                                                                  \
 	(10 * NS_PER_S) /* since its last record it may still be said how a rank has ended */
 #define MAX_DOING 400	/* bytes of what a rank does */
@@ -67,6 +68,7 @@ struct _TachoFollow {
 	TachoLiveView view;
 	TachoTable *view_table;
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
+	guint64 waiting_bytes;		/* at the newest look, and not taken in by it */
 	gint64 opened_ns;		/* CLOCK_MONOTONIC: when */
 	gint64 cost_ns;			/* of a core: what it took */
 	gint64 grown_ns;		/* when there was something new last */
@@ -716,14 +718,16 @@ static gint64 pause_after(const TachoFollow *follow)
 /* (4): whether what has come need not be taken in yet. */
 static gboolean may_wait(TachoFollow *follow, gint64 now_ns)
 {
-	gboolean has_more = run_window_has_more(follow->window);
+	guint64 waiting_bytes = run_window_waiting_bytes(follow->window);
 
-	if (has_more) {
+	if (waiting_bytes != follow->waiting_bytes) {
 		follow->grown_ns = now_ns;
 		follow->is_still = FALSE;
 	}
-	return has_more && follow->n_opened >= FREE_LOOKS && !follow->is_ending &&
-	       !follow->is_unseen && !run_window_is_behind(follow->window) &&
+	follow->waiting_bytes = waiting_bytes;
+	return waiting_bytes && now_ns - follow->grown_ns < QUIET_NS &&
+	       follow->n_opened >= FREE_LOOKS && !follow->is_ending && !follow->is_unseen &&
+	       !run_window_is_behind(follow->window) &&
 	       now_ns - follow->opened_ns <
 		       pause_after(follow) - NEAR_NS - (now_ns - follow->looked_ns);
 }
@@ -796,6 +800,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	follow->is_rested = FALSE;
 	if (!run_window_grow(follow->window, bytes_to_take(follow), is_over, error))
 		return FALSE;
+	follow->waiting_bytes = 0;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
 	follow->looked_ns = follow->taken_ns = now_ns;

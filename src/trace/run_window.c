@@ -418,13 +418,17 @@ gboolean run_window_grow(RunWindow *window, guint64 budget_bytes, gboolean is_ov
 	return TRUE;
 }
 
-gboolean run_window_has_more(RunWindow *window)
+guint64 run_window_waiting_bytes(const RunWindow *window)
 {
+	guint64 bytes = 0;
+
 	FOR_EACH_POINTER(const struct window_process, process, window->processes)
-		FOR_EACH_POINTER(struct window_stream, stream, process->streams)
-			if (next_file(stream))
-				return TRUE;
-	return FALSE;
+		FOR_EACH_POINTER(const struct window_stream, stream, process->streams)
+			FOR_EACH_POINTER(const struct window_file, file, stream->files)
+				if (!file->is_broken)
+					bytes += MAX(content_end(file), file->part.to) -
+						 file->part.to;
+	return bytes;
 }
 
 gboolean run_window_is_behind(const RunWindow *window)

@@ -31,8 +31,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunWindow, run_window_free)
 /* Look what has been written, and take in about `budget_bytes` of it, the oldest first. `is_over`: nobody has been writing
  * since before the call. False where the run cannot be read, as tacho_timeline_open() says. */
 gboolean run_window_grow(RunWindow *window, guint64 budget_bytes, gboolean is_over, GError **error);
-/* Whether there is more by now, in the files that are known. */
-gboolean run_window_has_more(RunWindow *window);
+/* How many bytes there are by now, in the files that are known, that were not taken in. */
+guint64 run_window_waiting_bytes(const RunWindow *window);
 /* Whether more had been written than was taken in. */
 gboolean run_window_is_behind(const RunWindow *window);
 /* Unix time: (3). G_MAXINT64: all there will ever be. */
