@@ -595,16 +595,9 @@ static void make_view(TachoFollow *follow, const TachoTimeline *timeline)
 /* Whether somebody may still write: a `tacho record` that is alive, or has not said the end. */
 static gboolean is_recorded(const TachoFollow *follow)
 {
-	g_autoptr(GArray) runs = run_registry_list();
-
-	FOR_EACH(const struct registered_run, run, runs)
-		for (guint i = 0; run->path && follow->paths[i]; i++) {
-			g_autofree gchar *path = g_canonicalize_filename(follow->paths[i], NULL);
-			g_autofree gchar *registered = g_canonicalize_filename(run->path, NULL);
-
-			if (strcmp(path, registered) == 0)
-				return TRUE;
-		}
+	for (guint i = 0; follow->paths[i]; i++)
+		if (run_registry_has(follow->paths[i]))
+			return TRUE;
 	return FALSE;
 }
 

@@ -35,22 +35,6 @@ static void job_free(gpointer pointer)
 	g_free(job);
 }
 
-/* Whether a `tacho record` is writing the run. */
-static gboolean is_registered(const gchar *path)
-{
-	g_autoptr(GArray) runs = run_registry_list();
-	g_autofree gchar *named = g_canonicalize_filename(path, NULL);
-
-	FOR_EACH(const struct registered_run, run, runs) {
-		g_autofree gchar *known =
-			run->path ? g_canonicalize_filename(run->path, NULL) : NULL;
-
-		if (g_strcmp0(known, named) == 0)
-			return TRUE;
-	}
-	return FALSE;
-}
-
 static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar *command,
 		    gint64 start_unix_ns)
 {
@@ -66,7 +50,7 @@ static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar 
 		.follow = tacho_follow_new(&path, 1),
 		.detector = tacho_detector_new(path),
 	};
-	follow_set_sparing(job->job.follow, pid || is_registered(path));
+	follow_set_sparing(job->job.follow, pid || run_registry_has(path));
 	detector_share_load(job->job.detector, jobs->load);
 	g_ptr_array_add(jobs->jobs, job);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 
 gchar *run_registry_path(void)
@@ -68,4 +69,19 @@ GArray *run_registry_list(void)
 		add_entry(runs, registry, name);
 	g_array_sort(runs, compare_runs);
 	return runs;
+}
+
+gboolean run_registry_has(const gchar *path)
+{
+	g_autoptr(GArray) runs = run_registry_list();
+	g_autofree gchar *named = g_canonicalize_filename(path, NULL);
+
+	FOR_EACH(const struct registered_run, run, runs) {
+		g_autofree gchar *known =
+			run->path ? g_canonicalize_filename(run->path, NULL) : NULL;
+
+		if (g_strcmp0(known, named) == 0)
+			return TRUE;
+	}
+	return FALSE;
 }

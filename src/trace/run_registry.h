@@ -15,5 +15,7 @@ struct registered_run {
 gchar *run_registry_path(void);
 /* The runs whose `tacho record` is alive, by their begin (struct registered_run); the caller's. */
 GArray *run_registry_list(void);
+/* Whether the run at `path` is one of them. */
+gboolean run_registry_has(const gchar *path);
 
 #endif
