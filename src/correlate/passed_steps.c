@@ -59,18 +59,10 @@ static GArray *list_updates(const StepWindow *steps, const RunWindow *window, gi
 	return ends;
 }
 
-static guint32 index_of(const TachoTimeline *timeline, gint32 rank)
-{
-	for (guint32 i = 0; i < timeline->ranks->len; i++)
-		if (tacho_timeline_rank(timeline, i)->rank == rank)
-			return i;
-	return TACHO_NONE;
-}
-
 /* Whether each of the rank's steps in the timeline ends with the last of its `n_each` updates, and has so many. */
-static gboolean agrees(const TachoTimeline *timeline, gint32 rank, const GArray *ends, guint n_each)
+static gboolean agrees(const TachoTimeline *timeline, guint32 rank_index, const GArray *ends,
+		       guint n_each)
 {
-	guint32 rank_index = index_of(timeline, rank);
 	guint n = 0;
 
 	FOR_EACH(const TachoStep, step, timeline->steps) {
@@ -85,8 +77,10 @@ static gboolean agrees(const TachoTimeline *timeline, gint32 rank, const GArray 
 }
 
 static void learn_of_rank(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline,
-			  const struct window_steps *found)
+			  guint32 rank_index)
 {
+	const struct window_steps *found =
+		&g_array_index(steps->found, struct window_steps, rank_index);
 	struct rank_history *history = step_window_history(steps, found->rank);
 	g_autoptr(GArray) ends = NULL;
 	guint n_each;
@@ -98,7 +92,7 @@ static void learn_of_rank(StepWindow *steps, const RunWindow *window, const Tach
 			    found->last_end_ns + timeline->origin_unix_ns);
 	n_each = ends ? ends->len / found->n_steps : 0;
 	if (!n_each || found->source != TACHO_STEPS_OPTIMIZER ||
-	    !agrees(timeline, found->rank, ends, n_each)) {
+	    !agrees(timeline, rank_index, ends, n_each)) {
 		history->n_agreed = 0;
 		return;
 	}
@@ -109,8 +103,8 @@ static void learn_of_rank(StepWindow *steps, const RunWindow *window, const Tach
 void step_window_learn(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline)
 {
 	note_traces(steps, timeline);
-	FOR_EACH(const struct window_steps, found, steps->found)
-		learn_of_rank(steps, window, timeline, found);
+	for (guint32 i = 0; i < steps->found->len; i++)
+		learn_of_rank(steps, window, timeline, i);
 }
 
 /* How many steps of each rank are over on all, and all of them is known; `ends`: of each, its updates. */
