@@ -16,17 +16,15 @@
 #include "live/other_load.h"
 #include "live/recent_steps.h"
 
-#define NS_PER_S     G_GINT64_CONSTANT(1000000000)
-#define CLEAR_NS     (10 * NS_PER_S)
-#define STILL_NS     (4 * NS_PER_S)  /* nothing ends for so long, and ... */
-#define STILL_FACTOR 10		     /* ... so many times the median step */
-#define STALL_NS     (30 * NS_PER_S) /* evaluation and checkpoints take their time, too */
-#define STALL_FACTOR 4
-#define UNSEEN_NS                                                                                  \
-	(2 *                                                                                       \
-	 NS_PER_S) /* since its last record: by then it is said how a rank has ended, or never */
-#define WARM_UP		 5  /* steps that are compared with nothing */
-#define MIN_HISTORY	 20 /* steps to compare with */
+#define NS_PER_S	 G_GINT64_CONSTANT(1000000000)
+#define CLEAR_NS	 (10 * NS_PER_S)
+#define STILL_NS	 (4 * NS_PER_S)	 /* nothing ends for so long, and ... */
+#define STILL_FACTOR	 10		 /* ... so many times the median step */
+#define STALL_NS	 (30 * NS_PER_S) /* evaluation and checkpoints take their time, too */
+#define STALL_FACTOR	 4
+#define TOLD_NS		 (2 * NS_PER_S) /* by then it is told how a rank ended, or never */
+#define WARM_UP		 5		/* steps that are compared with nothing */
+#define MIN_HISTORY	 20		/* steps to compare with */
 #define MAX_HISTORY	 200
 #define NEWEST		 8 /* steps that are compared with these, and whose ranks are with each other */
 #define SLOW_FACTOR	 1.4
@@ -391,7 +389,7 @@ static void judge_ends(TachoDetector *detector)
 		/* of a run that is over long since, nobody may have seen how it ended */
 		if (rank->end == TACHO_END_UNKNOWN &&
 		    (tacho_follow_is_over(detector->follow) ||
-		     detector->now_ns - rank->last_unix_ns < UNSEEN_NS))
+		     detector->now_ns - rank->last_unix_ns < TOLD_NS))
 			continue;
 		if (is_failed && rank->pid)
 			judge_rank_end(detector, rank);

@@ -44,13 +44,12 @@
 #define LEAST_READ     4      /* steps of a look that is sparing */
 #define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
 #define MAX_PAUSE_NS   (4 * NS_PER_S)
-#define MANY_BESIDE    8 /* runs: from 4 on a second more for each, for who is sparing */
 #define NEAR_NS	       (NS_PER_S / 4) /* before the window is opened, beside what two looks are apart */
 #define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
 #define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
 #define QUIET_NS       (2 * NS_PER_S)  /* the same where what came last was not taken in */
-#define UNSEEN_NS                                                                                  \
-	(10 * NS_PER_S) /* since its last record it may still be said how a rank has ended */
+#define END_TOLD_NS                                                                                \
+	(10 * NS_PER_S) /* since its last record: then who records has said how a rank ended */
 #define MAX_DOING 400	/* bytes of what a rank does */
 
 struct _TachoFollow {
@@ -82,7 +81,6 @@ struct _TachoFollow {
 	gboolean is_sparing;
 	GHashTable *told;    /* rank -> rows of it, where the run is read whole: (3) */
 	gboolean is_still;   /* what is open has been looked at since */
-	gboolean is_rested;  /* nothing of the files has been looked at since */
 	gint64 taken_ns;     /* when the newest look began that took in what had come */
 	gboolean is_limited; /* what came last was not read with the rest */
 	gboolean is_unseen;  /* a rank has just ended, and it is not said how */
@@ -360,7 +358,7 @@ static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
 	follow->is_unseen = FALSE;
 	FOR_EACH(const TachoLiveRank, rank, follow->ranks)
 		follow->is_unseen |= rank->end == TACHO_END_UNKNOWN &&
-				     g_get_real_time() * 1000 - rank->last_unix_ns < UNSEEN_NS;
+				     g_get_real_time() * 1000 - rank->last_unix_ns < END_TOLD_NS;
 	g_array_sort(follow->ranks, compare_ranks);
 	if (!follow->command && timeline->ranks->len)
 		follow->command = g_strdup(tacho_timeline_string(
@@ -695,10 +693,11 @@ static gdouble cost_factor(const TachoFollow *follow)
 	return follow->n_beside / share;
 }
 
+/* Who is sparing waits a second for each run, where there are more than MAX_PAUSE_NS has, and not yet many. */
 static gint64 most_pause_ns(const TachoFollow *follow)
 {
 	return follow->is_sparing
-		       ? CLAMP(follow->n_beside, MAX_PAUSE_NS / NS_PER_S, MANY_BESIDE) * NS_PER_S
+		       ? CLAMP(follow->n_beside, MAX_PAUSE_NS / NS_PER_S, LIVE_MANY_JOBS) * NS_PER_S
 		       : MAX_PAUSE_NS;
 }
 
@@ -774,9 +773,9 @@ static void note_cost(TachoFollow *follow, gint64 cost_ns, guint64 bytes)
 /* Each look takes twice as much as the one before, however large steps are. */
 static guint64 bytes_to_take(const TachoFollow *follow)
 {
-	if (!follow->is_sparing || follow->n_opened > 8)
+	if (!follow->is_sparing)
 		return follow->look_bytes;
-	return MIN(follow->look_bytes, (guint64)FIRST_BYTES << follow->n_opened);
+	return MIN(follow->look_bytes, (guint64)FIRST_BYTES << MIN(follow->n_opened, 8));
 }
 
 static gboolean look_once(TachoFollow *follow, GError **error)
@@ -790,7 +789,6 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 		follow->looked_ns = now_ns;
 		return TRUE;
 	}
-	follow->is_rested = FALSE;
 	if (!run_window_grow(follow->window, bytes_to_take(follow), is_over, error))
 		return FALSE;
 	follow->waiting_bytes = 0;
@@ -835,9 +833,9 @@ gboolean tacho_follow_look(TachoFollow *follow, GError **error)
 	/* what was found to be over may still have rows to give, which come with the next look */
 	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
 		is_read = look_once(follow, error);
-	if (!follow->is_rested)
+	if (follow->taken_ns ==
+	    follow->looked_ns) /* else next to nothing of the files was touched */
 		run_window_rest(follow->window);
-	follow->is_rested = TRUE;
 	process_stats_look(follow->stats, follow->ranks);
 	return is_read;
 }

@@ -5,9 +5,9 @@
 #include "live/live_internal.h"
 #include "trace/run_registry.h"
 
-#define KEPT_US	      (60 * G_USEC_PER_SEC)	 /* a job of the registry that is over */
-#define MANY	      8				 /* jobs, of which each is looked at ... */
-#define MANY_PAUSE_US (G_USEC_PER_SEC * 19 / 10) /* ... each other second, then */
+#define KEPT_US (60 * G_USEC_PER_SEC) /* a job of the registry that is over */
+#define MANY_PAUSE_US                                                                              \
+	(G_USEC_PER_SEC * 19 / 10) /* between looks at one of LIVE_MANY_JOBS: each other second */
 
 struct job {
 	TachoJob job; /* what others see of it */
@@ -148,7 +148,8 @@ void tacho_jobs_look(TachoJobs *jobs)
 	FOR_EACH_POINTER(const struct job, job, jobs->jobs)
 		n_going += !job->job.is_over;
 	FOR_EACH_POINTER(struct job, job, jobs->jobs) {
-		if (n_going >= MANY && g_get_monotonic_time() - job->looked_us < MANY_PAUSE_US)
+		if (n_going >= LIVE_MANY_JOBS &&
+		    g_get_monotonic_time() - job->looked_us < MANY_PAUSE_US)
 			continue;
 		job->looked_us = g_get_monotonic_time();
 		follow_set_beside(job->job.follow, n_going);

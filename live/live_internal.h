@@ -9,6 +9,8 @@
 
 struct recent_rank;
 
+#define LIVE_MANY_JOBS 8 /* from which on each is looked at half as often */
+
 gdouble live_median(const gdouble *values, guint n); /* NaN of none */
 /* What `slow` does longer by itself than `other`. */
 const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_rank *other);

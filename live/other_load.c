@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/for_each.h"
+#include "live/live_internal.h"
 #include "live/proc_text.h"
 
 #define LOOK_US (2 * G_USEC_PER_SEC)
-#define MANY	8   /* users: then each is looked at half as often */
 #define MUCH	0.4 /* of a core */
 
 /* A process, and what it has used. */
@@ -91,7 +91,7 @@ void other_load_look(OtherLoad *load)
 	GHashTable *now;
 	const gchar *name;
 
-	if (now_us - load->at_us < (load->n_users > MANY ? 2 : 1) * LOOK_US)
+	if (now_us - load->at_us < (load->n_users > LIVE_MANY_JOBS ? 2 : 1) * LOOK_US)
 		return;
 	folder = g_dir_open("/proc", 0, NULL);
 	now = g_hash_table_new_full(NULL, NULL, NULL, g_free);

@@ -9,10 +9,9 @@
 
 /* Zero: it was never looked through. */
 struct seen_folder {
-	gint64 changed_ns; /* Unix time */
-	gint64 looked_us;  /* monotonic: when it was looked through last */
-	gboolean
-		is_settled; /* the next change has another time; the looker's to clear where he has left something */
+	gint64 changed_ns;   /* Unix time */
+	gint64 looked_us;    /* monotonic: when it was looked through last */
+	gboolean is_settled; /* the next change has another time; who leaves something clears it */
 };
 
 /* Whether there is nothing new in the folder at `path`; else it counts as looked through from now on. */

@@ -8,7 +8,6 @@
 #include "trace/trace_metadata.h"
 
 struct mapped_file;
-struct record_header;
 
 /* Of one process. */
 struct window_updates {
