@@ -48,6 +48,7 @@
 #define ELSEWHERE_NS   (60 * NS_PER_S) /* without a record: a process of another host has ended */
 #define STILL_NS       NS_PER_S	       /* without any record: then it is looked what is open */
 #define QUIET_NS       (2 * NS_PER_S)  /* the same where what came last was not taken in */
+#define TRICKLE_PART   8	       /* of the usual pace: less is no record of steps */
 #define END_TOLD_NS                                                                                \
 	(10 * NS_PER_S) /* since its last record: then who records has said how a rank ended */
 #define MAX_DOING 400	/* bytes of what a rank does */
@@ -68,6 +69,7 @@ struct _TachoFollow {
 	TachoTable *view_table;
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
 	guint64 waiting_bytes;		/* at the newest look, and not taken in by it */
+	gdouble pace;			/* bytes a second, while it went on */
 	gint64 opened_ns;		/* CLOCK_MONOTONIC: when */
 	gint64 cost_ns;			/* of a core: what it took */
 	gint64 grown_ns;		/* when there was something new last */
@@ -707,12 +709,22 @@ static gint64 pause_after(const TachoFollow *follow)
 			   (gdouble)most_pause_ns(follow));
 }
 
+/* Whether what has come since the look before tells that the job goes on: samples are taken while it stands still, too. */
+static gboolean is_news(const TachoFollow *follow, guint64 waiting_bytes, gint64 now_ns)
+{
+	gdouble seconds = (gdouble)(now_ns - follow->looked_ns) / NS_PER_S;
+	gdouble usual = follow->pace * seconds / TRICKLE_PART;
+
+	return waiting_bytes > follow->waiting_bytes &&
+	       (gdouble)(waiting_bytes - follow->waiting_bytes) > usual;
+}
+
 /* (4): whether what has come need not be taken in yet. */
 static gboolean may_wait(TachoFollow *follow, gint64 now_ns)
 {
 	guint64 waiting_bytes = run_window_waiting_bytes(follow->window);
 
-	if (waiting_bytes != follow->waiting_bytes) {
+	if (is_news(follow, waiting_bytes, now_ns)) {
 		follow->grown_ns = now_ns;
 		follow->is_still = FALSE;
 	}
@@ -770,6 +782,13 @@ static void note_cost(TachoFollow *follow, gint64 cost_ns, guint64 bytes)
 	follow->most_worth = follow->most_worth ? (follow->most_worth + worth) / 2 : worth;
 }
 
+static void note_pace(TachoFollow *follow, guint64 read_bytes, gint64 now_ns)
+{
+	if (follow->opened_ns && !follow->is_still && read_bytes > follow->seen_bytes)
+		follow->pace = (gdouble)(read_bytes - follow->seen_bytes) * NS_PER_S /
+			       (gdouble)(now_ns - follow->opened_ns);
+}
+
 /* Each look takes twice as much as the one before, however large steps are. */
 static guint64 bytes_to_take(const TachoFollow *follow)
 {
@@ -811,6 +830,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	timeline = run_window_open(follow->window, error);
 	if (!timeline)
 		return FALSE;
+	note_pace(follow, run_window_read_bytes(follow->window), now_ns);
 	follow->seen_bytes = run_window_read_bytes(follow->window);
 	if (!read_window(follow, timeline))
 		return TRUE;
