@@ -8,6 +8,7 @@
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 #include "predict/held_memory.h"
+#include "trace/clock_map.h"
 #include "trace/told_meaning.h"
 
 struct picture {
@@ -343,7 +344,8 @@ TachoTimeline *tacho_replay_timeline(const TachoReplay *replay)
 	picture.timeline = replay->graph->timeline;
 	picture.out = tacho_timeline_new();
 	picture.out->step_source = picture.timeline->step_source;
-	picture.out->origin_unix_ns = picture.timeline->origin_unix_ns + replay->graph->origin_ns;
+	picture.out->origin_unix_ns =
+		clock_map_add(picture.timeline->origin_unix_ns, replay->graph->origin_ns);
 	picture.begin_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
 	picture.end_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
 	weights = rank_copies_weights(replay->graph);
