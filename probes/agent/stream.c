@@ -41,7 +41,8 @@
 #define CLOCK_HASTE_NS	   20000u
 #define LEAVE_TRIES	   2000
 #define LEAVE_WAIT_US	   1000
-#define FORK_PAUSE_NS	   50000 /* the helper looks so often whether a fork has begun */
+#define FORK_PAUSE_NS	   50000       /* the helper looks so often whether a fork has begun */
+#define OWN_STEP_BYTES	   (256u * KB) /* made ready by a thread itself at a time: (4) of stream.h */
 #define LEFT_HOOK_NS	   1000000u
 
 struct tacho_stream {
@@ -308,6 +309,39 @@ static void adopt_drops(struct tacho_writer *writer)
 		__atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
+static time_t help_after_s; /* atomic: no thread helps itself before */
+
+static void help_oneself(void *stream_pointer)
+{
+	struct tacho_stream *stream = stream_pointer;
+	struct timespec now;
+	int status = 0;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (now.tv_sec < __atomic_load_n(&help_after_s, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&helper.is_working) != 0)
+		return;
+	if (tacho_is_alive())
+		status = stream_file_make_ready(stream->current, OWN_STEP_BYTES);
+	pthread_mutex_unlock(&helper.is_working);
+	if (status < 0)
+		__atomic_store_n(&help_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
+}
+
+/* The helper waits for a core, and all that it has made ready is used: (4) of stream.h. */
+static bool make_own_room(struct tacho_writer *writer)
+{
+	struct stream_file *file = writer->stream->current;
+
+	if (tacho_has_engine ||
+	    __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE) >= file->size_bytes)
+		return false;
+	writer->is_busy = 1;
+	tacho_run_aside(help_oneself, writer->stream);
+	writer->is_busy = 0;
+	return grant(writer, file);
+}
+
 static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 {
 	struct stream_file *spare;
@@ -328,7 +362,8 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 		}
 	}
 	call_helper();
-	return (size_t)(writer->limit - writer->cursor) >= size_bytes;
+	return (size_t)(writer->limit - writer->cursor) >= size_bytes ||
+	       (make_own_room(writer) && (size_t)(writer->limit - writer->cursor) >= size_bytes);
 }
 
 static time_t retry_after_s; /* atomic */

@@ -2,17 +2,20 @@
  *
  * A thread's first record makes its first file, there and then: a bounded number of system calls,
  * once a thread. From then on the helper makes chunks ready and files in advance; a thread that
- * outruns it drops records, counts them, and never waits.
+ * outruns it helps itself to the end of its file, then drops records, counts them, and never waits.
  *
  *                 first record               limit reached             limit reached, no file
  *   (no stream) ----------------> writing ------------------> writing -------------------> dropping
  *               tacho_record_make_room()     next chunk/file            until the helper comes
  *
- * (1) Only its thread moves a stream's writer; only the helper makes memory ready and frees.
+ * (1) Only its thread moves a stream's writer; only the helper makes files and frees.
  * (2) `granted` is the end of the room the thread has been given; streams_close() cuts there. A
  *     thread publishes it, then looks whether the process is still recording; streams_close()
  *     clears that flag, then reads it: one of the two sees the other.
- * (3) A forked child has no stream, no helper and no trace until its own first record. */
+ * (3) A forked child has no stream, no helper and no trace until its own first record.
+ * (4) Where all cores are busy the helper may come much later than it was called. A thread that would drop records
+ *     meanwhile makes more of its own file ready, three system calls a time, unless the helper is at work or the disk
+ *     did not take the last. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
 #ifndef TACHO_AGENT_STREAM_H
 #define TACHO_AGENT_STREAM_H
 

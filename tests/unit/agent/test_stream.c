@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -332,6 +334,76 @@ static void test_memory_for_a_large_record(void)
 	streams_close(0);
 }
 
+/* The thread that is called as the helper is; 0: it has not begun. */
+static pid_t find_helper(void)
+{
+	g_autoptr(GDir) threads = g_dir_open("/proc/self/task", 0, NULL);
+	const gchar *name;
+
+	while ((name = g_dir_read_name(threads))) {
+		g_autofree gchar *path = g_build_filename("/proc/self/task", name, "comm", NULL);
+		g_autofree gchar *text = NULL;
+
+		if (g_file_get_contents(path, &text, NULL, NULL) && strcmp(text, "tacho\n") == 0)
+			return atoi(name);
+	}
+	return 0;
+}
+
+static gboolean is_asleep(pid_t thread)
+{
+	g_autofree gchar *path = g_strdup_printf("/proc/self/task/%d/stat", thread);
+	g_autofree gchar *text = NULL;
+	const gchar *state;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+/* A core that the helper does not get while this thread has it. */
+static void keep_core_from(pid_t helper)
+{
+	const struct sched_param none = { 0 };
+	cpu_set_t cores, core;
+
+	g_assert_cmpint(sched_getaffinity(0, sizeof(cores), &cores), ==, 0);
+	CPU_ZERO(&core);
+	for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&core) == 0; i++)
+		if (CPU_ISSET(i, &cores))
+			CPU_SET(i, &core);
+	g_assert_cmpint(sched_setaffinity(helper, sizeof(core), &core), ==, 0);
+	g_assert_cmpint(sched_setaffinity(0, sizeof(core), &core), ==, 0);
+	g_assert_cmpint(sched_setscheduler(helper, SCHED_IDLE, &none), ==, 0);
+}
+
+/* A burst while the helper waits for a core: the thread makes its memory ready by itself. */
+static void test_late_helper(void)
+{
+	enum { BURST = 50000, LONGEST_S = 60 };
+	gint64 until_us = g_get_monotonic_time() + LONGEST_S * G_USEC_PER_SEC;
+	uint32_t class_id;
+	struct count count;
+	pid_t helper;
+
+	g_unsetenv("TACHO_START_KB");
+	start_agent(folder);
+	class_id = declare("burst");
+	g_assert_nonnull(begin(class_id, 0));
+	while (!(helper = find_helper()) && g_get_monotonic_time() < until_us)
+		g_usleep(1000);
+	g_assert_cmpint(helper, >, 0);
+	keep_core_from(helper);
+	while (!is_asleep(helper) && g_get_monotonic_time() < until_us)
+		g_usleep(1000);
+	for (guint i = 1; i < BURST; i++)
+		begin(class_id, i);
+	streams_close(0);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.discarded, ==, 0);
+	g_assert_cmpuint(count.slices, ==, BURST);
+}
+
 static void test_end_with_running_threads(void)
 {
 	pthread_t threads[N_THREADS];
@@ -573,6 +645,7 @@ static const struct test_case cases[] = {
 	{ "/stream/busy-drops", test_busy_drops, NULL },
 	{ "/stream/threads", test_threads, NULL },
 	{ "/stream/memory-for-a-large-record", test_memory_for_a_large_record, NULL },
+	{ "/stream/late-helper", test_late_helper, NULL },
 	{ "/stream/end-with-running-threads", test_end_with_running_threads, NULL },
 	{ "/stream/fork", test_fork, NULL },
 	{ "/stream/classes", test_classes, NULL },
