@@ -325,7 +325,8 @@ static guint64 take_chunk(const RunWindow *window, struct window_process *proces
 					 record->class_id))
 			window_updates_add(&process->updates, &file->mapped, file->part.to);
 		stream->last_stamp = record->stamp;
-		file->is_beyond |= time_of(process, record->stamp) > window->last_ns;
+		if (!file->is_beyond) /* what comes later is, too */
+			file->is_beyond = time_of(process, record->stamp) > window->last_ns;
 		file->part.to += size;
 		if (!file->is_beyond)
 			file->complete_to = file->part.to;
@@ -479,7 +480,8 @@ guint64 run_window_read_bytes(const RunWindow *window)
 struct cut {
 	const RunWindow *window;
 	struct window_process *process;
-	gint64 at_ns; /* Unix time */
+	guint64 at_ticks;    /* what comes from then on is kept */
+	guint64 after_ticks; /* the first of a later time */
 };
 
 static gboolean is_fact(const struct cut *cut, struct trace_class class)
@@ -502,7 +504,7 @@ static gboolean lasts_until(const struct cut *cut, guint64 begin, guint64 durati
 	guint64 end;
 
 	return duration == TRACE_OPEN || __builtin_add_overflow(begin, duration, &end) ||
-	       time_of(cut->process, end) > cut->at_ns;
+	       end >= cut->after_ticks;
 }
 
 /* Whether a record from before the cut still counts: (1). `is_first`: it is the first of its stream's. */
@@ -588,7 +590,7 @@ static gboolean cut_file(const struct cut *cut, struct window_file *file, gboole
 
 		if (!record) /* it has changed meanwhile */
 			file->part.from = file->part.to;
-		if (!record || time_of(cut->process, record->stamp) >= cut->at_ns)
+		if (!record || record->stamp >= cut->at_ticks)
 			return record != NULL;
 		class = class_of(cut->process, record->class_id);
 		cut->process->n_ops += class.kind == TRACE_KIND_OP;
@@ -625,11 +627,14 @@ static void drop_files(RunWindow *window, struct window_process *process,
 void run_window_cut(RunWindow *window, const gchar *path, gint64 cut_unix_ns)
 {
 	struct window_process *process = g_hash_table_lookup(window->by_path, path);
-	struct cut cut = { .window = window, .process = process, .at_ns = cut_unix_ns };
+	struct cut cut = { .window = window, .process = process };
 
 	if (!process || cut_unix_ns <= process->cut_unix_ns)
 		return;
 	process->cut_unix_ns = cut_unix_ns;
+	cut.at_ticks = trace_clock_ticks_from(&process->metadata.clock, cut_unix_ns);
+	cut.after_ticks = trace_clock_ticks_from(&process->metadata.clock,
+						 MIN(cut_unix_ns, G_MAXINT64 - 1) + 1);
 	window_updates_cut(&process->updates, &process->metadata.clock, cut_unix_ns);
 	FOR_EACH_POINTER(struct window_stream, stream, process->streams) {
 		gboolean is_first = stream->next_index == 0;

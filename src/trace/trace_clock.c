@@ -34,3 +34,18 @@ gboolean trace_clock_init(struct trace_clock *clock, guint64 frequency_hz, guint
 	clock->max_ticks = (guint64)max_ticks - offset_ticks;
 	return TRUE;
 }
+
+guint64 trace_clock_ticks_from(const struct trace_clock *clock, gint64 unix_ns)
+{
+	guint64 from = 0, end = clock->max_ticks + 1;
+
+	while (from < end) {
+		guint64 middle = from + (end - from) / 2;
+
+		if (trace_clock_unix_ns(clock, middle) < unix_ns)
+			from = middle + 1;
+		else
+			end = middle;
+	}
+	return from;
+}

@@ -26,6 +26,9 @@ struct trace_clock {
 gboolean trace_clock_init(struct trace_clock *clock, guint64 frequency_hz, guint64 offset_s,
 			  guint64 offset_ticks);
 
+/* The least ticks of that time or a later one; max_ticks + 1: there are none. */
+guint64 trace_clock_ticks_from(const struct trace_clock *clock, gint64 unix_ns);
+
 static inline gint64 trace_clock_unix_ns(const struct trace_clock *clock, guint64 ticks)
 {
 	unsigned __int128 product =

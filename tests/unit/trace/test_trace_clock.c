@@ -8,6 +8,15 @@ static gint64 exact_ns(const struct trace_clock *clock, guint64 ticks)
 					   1000000000 / clock->frequency_hz);
 }
 
+/* The first ticks of that time or a later one are. */
+static void check_ticks_from(const struct trace_clock *clock, gint64 unix_ns)
+{
+	guint64 ticks = trace_clock_ticks_from(clock, unix_ns);
+
+	g_assert_cmpint(trace_clock_unix_ns(clock, ticks), >=, unix_ns);
+	g_assert_cmpint(trace_clock_unix_ns(clock, ticks - 1), <, unix_ns);
+}
+
 static void test_exactness(void)
 {
 	static const guint64 frequencies[] = { 1000,	   24000000,   999999999,  1000000000,
@@ -28,6 +37,8 @@ static void test_exactness(void)
 			g_assert_cmpint(apart, <=, 1);
 			g_assert_cmpint(trace_clock_unix_ns(&clock, ticks + 1), >=,
 					trace_clock_unix_ns(&clock, ticks));
+			check_ticks_from(&clock, trace_clock_unix_ns(&clock, ticks));
+			check_ticks_from(&clock, trace_clock_unix_ns(&clock, ticks) + 1);
 		}
 		/* A whole second is a whole second. */
 		g_assert_cmpint(trace_clock_unix_ns(&clock, 86400 * frequencies[i]) -
@@ -50,6 +61,8 @@ static void test_limits(void)
 			G_GINT64_CONSTANT(1) << 62);
 	g_assert_cmpint(trace_clock_unix_ns(&clock, clock.max_ticks), >,
 			G_GINT64_CONSTANT(1) << 61);
+	g_assert_cmpuint(trace_clock_ticks_from(&clock, G_MAXINT64), ==, clock.max_ticks + 1);
+	g_assert_cmpuint(trace_clock_ticks_from(&clock, 0), ==, 0);
 }
 
 int main(int argc, char **argv)
