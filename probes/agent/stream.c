@@ -42,7 +42,7 @@
 #define LEAVE_TRIES	   2000
 #define LEAVE_WAIT_US	   1000
 #define FORK_PAUSE_NS	   50000       /* the helper looks so often whether a fork has begun */
-#define OWN_STEP_BYTES	   (256u * KB) /* made ready by a thread itself at a time: (4) of stream.h */
+#define STEP_BYTES	   (256u * KB) /* made ready at a time */
 #define LEFT_HOOK_NS	   1000000u
 
 struct tacho_stream {
@@ -88,13 +88,17 @@ static uint32_t thread_class, exit_class, clock_class, thread_name_class;
 static struct {
 	pthread_mutex_t
 		is_working; /* held while it changes files: a fork or the end waits for it */
+	pthread_mutex_t
+		is_growing; /* in it: held while more of a file is made ready, by whomever */
 	pthread_mutex_t start;
 	bool is_started; /* atomic */
 	uint32_t calls;	 /* futex */
 	uint32_t forks;	 /* atomic: so many threads wait for is_working to fork, and go first */
 	pid_t tid;	 /* atomic; 0: it has not run */
 	struct tacho_stream *own_stream;
-} helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
+} helper = { .is_working = PTHREAD_MUTEX_INITIALIZER,
+	     .is_growing = PTHREAD_MUTEX_INITIALIZER,
+	     .start = PTHREAD_MUTEX_INITIALIZER };
 
 /* A job's thread sanitizer does not see the atomic operations here, only what is allocated in one thread and
  * freed in another: where it is there, it is told who hands over to whom. */
@@ -116,6 +120,19 @@ static void tell_acquired(void)
 static struct tacho_stream *first_stream(void)
 {
 	return __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
+}
+
+/* No file is changed meanwhile. */
+static void hold_files(void)
+{
+	pthread_mutex_lock(&helper.is_working);
+	pthread_mutex_lock(&helper.is_growing);
+}
+
+static void let_files_change(void)
+{
+	pthread_mutex_unlock(&helper.is_growing);
+	pthread_mutex_unlock(&helper.is_working);
 }
 
 static void call_helper(void)
@@ -164,6 +181,11 @@ void stream_write_mark(uint32_t class_id, int64_t first, int64_t second, const c
 	tacho_record_commit(mark);
 }
 
+static size_t ready_bytes(const struct stream_file *file)
+{
+	return __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE);
+}
+
 /* How much the thread may write until it calls the helper. Where all cores are busy the helper takes
  * the thread's own, so it is called seldom; but while most of what is ready is still ahead. */
 static size_t grant_bytes(size_t ahead)
@@ -179,7 +201,7 @@ static size_t grant_bytes(size_t ahead)
 static bool grant(struct tacho_writer *writer, struct stream_file *file)
 {
 	struct tacho_stream *stream = writer->stream;
-	size_t ready = __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE);
+	size_t ready = ready_bytes(file);
 	size_t used = (size_t)(writer->cursor - (char *)file->packet);
 	size_t room = used + grant_bytes(ready > used ? ready - used : 0);
 
@@ -319,11 +341,11 @@ static void help_oneself(void *stream_pointer)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if (now.tv_sec < __atomic_load_n(&help_after_s, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&helper.is_working) != 0)
+	    pthread_mutex_trylock(&helper.is_growing) != 0)
 		return;
 	if (tacho_is_alive())
-		status = stream_file_make_ready(stream->current, OWN_STEP_BYTES);
-	pthread_mutex_unlock(&helper.is_working);
+		status = stream_file_make_ready(stream->current, STEP_BYTES);
+	pthread_mutex_unlock(&helper.is_growing);
 	if (status < 0)
 		__atomic_store_n(&help_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
 }
@@ -333,8 +355,7 @@ static bool make_own_room(struct tacho_writer *writer)
 {
 	struct stream_file *file = writer->stream->current;
 
-	if (tacho_has_engine ||
-	    __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE) >= file->size_bytes)
+	if (tacho_has_engine || ready_bytes(file) >= file->size_bytes)
 		return false;
 	writer->is_busy = 1;
 	tacho_run_aside(help_oneself, writer->stream);
@@ -524,6 +545,17 @@ static int make_spare(struct tacho_stream *stream, const struct stream_file *fil
 	return 0;
 }
 
+/* A little more of the file. The lock is held no longer, for its thread may be about to help itself. */
+static int make_ready(struct stream_file *file)
+{
+	int status;
+
+	pthread_mutex_lock(&helper.is_growing);
+	status = stream_file_make_ready(file, STEP_BYTES);
+	pthread_mutex_unlock(&helper.is_growing);
+	return status;
+}
+
 /* Keep memory ready ahead of the thread, and near the end of its file the next one. The thread may
  * be about to move on to the spare, which it took: then `file` is not the newest. */
 static void prepare(struct tacho_stream *stream)
@@ -534,9 +566,9 @@ static void prepare(struct tacho_stream *stream)
 	size_t lead = lead_bytes(stream, file, used);
 	int status = 0;
 
-	while (status == 0 && file->ready_bytes < file->size_bytes &&
-	       file->ready_bytes < used + lead)
-		status = stream_file_make_ready(file, chunk_bytes);
+	while (status == 0 && ready_bytes(file) < file->size_bytes &&
+	       ready_bytes(file) < used + lead)
+		status = make_ready(file);
 	if (status == 0 && lead && !spare && file->index == stream->newest_index &&
 	    file->size_bytes - used < lead + file->size_bytes / 4)
 		status = make_spare(stream, file);
@@ -938,6 +970,10 @@ static void cut_streams(void)
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += 2;
 	is_locked = pthread_mutex_timedlock(&helper.is_working, &deadline) == 0;
+	if (is_locked && pthread_mutex_timedlock(&helper.is_growing, &deadline) != 0) {
+		pthread_mutex_unlock(&helper.is_working);
+		is_locked = false;
+	}
 	tell_acquired();
 	for (struct tacho_stream *stream = is_locked ? first_stream() : NULL; stream;
 	     stream = stream->next) {
@@ -949,7 +985,7 @@ static void cut_streams(void)
 			cut_stream(stream, __atomic_load_n(&stream->granted, __ATOMIC_SEQ_CST));
 	}
 	if (is_locked)
-		pthread_mutex_unlock(&helper.is_working);
+		let_files_change();
 	if (tacho_has_engine)
 		engine_note_untold();
 }
@@ -1153,13 +1189,13 @@ void streams_stop(void)
 		tacho_run_aside(stop, NULL);
 	__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&tacho_process->generation, ++generations, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&helper.is_working); /* a stop that did not get it: the disk hung */
+	hold_files(); /* a stop that did not get it: the disk hung */
 	helper.is_started = false;
 	helper.calls = 0;
 	helper.tid = 0;
 	retire_streams();
 	homeless_drops = 0;
-	pthread_mutex_unlock(&helper.is_working);
+	let_files_change();
 	process_trace_leave();
 	file_fault_leave();
 }
@@ -1182,7 +1218,7 @@ void streams_before_fork(void)
 	__atomic_fetch_add(&helper.forks, 1, __ATOMIC_SEQ_CST);
 	was_alive = tacho_is_alive(); /* the child's page says nothing */
 	pthread_mutex_lock(&helper.start);
-	pthread_mutex_lock(&helper.is_working);
+	hold_files();
 	__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
 	process_trace_before_fork();
 	engine_before_fork();
@@ -1206,7 +1242,7 @@ void streams_after_fork(bool is_child)
 {
 	engine_after_fork(is_child);
 	process_trace_after_fork(is_child);
-	pthread_mutex_unlock(&helper.is_working);
+	let_files_change();
 	pthread_mutex_unlock(&helper.start);
 	if (!is_child)
 		return;

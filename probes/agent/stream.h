@@ -14,8 +14,8 @@
  *     clears that flag, then reads it: one of the two sees the other.
  * (3) A forked child has no stream, no helper and no trace until its own first record.
  * (4) Where all cores are busy the helper may come much later than it was called. A thread that would drop records
- *     meanwhile makes more of its own file ready, three system calls a time, unless the helper is at work or the disk
- *     did not take the last. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
+ *     meanwhile makes more of its own file ready, three system calls a time, unless somebody makes memory ready just then
+ *     or the disk did not take the last. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
 #ifndef TACHO_AGENT_STREAM_H
 #define TACHO_AGENT_STREAM_H
 
