@@ -12,7 +12,7 @@
  *     before that, twice: the first time tells what is complete by the second.
  * (5) Who follows jobs beside other things is sparing: where more comes than can be read so, steps are passed over. They are
  *     counted, and have no row. What is not complete yet is read when nothing more comes: then it matters what is open.
- *     All runs together are read for a hundredth of a core, less what each takes beside that. */
+ *     All runs together are read for SPARING_SHARE of a core, less what each takes beside that. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -39,8 +39,9 @@
 #define MAX_STEPLESS   (64 << 20)     /* where there are no steps */
 #define STEPLESS_NS    (2 * NS_PER_S) /* of these so much is kept */
 #define COST_FACTOR    100
-#define KEPT_SHARE     0.0007 /* of a core, for a run of which nothing is read: (5) */
-#define LEAST_SHARE    0.003  /* for which runs are read in any case, all together */
+#define SPARING_SHARE  0.009  /* of a core: (5) */
+#define KEPT_SHARE     0.0007 /* the same, for a run of which nothing is read */
+#define LEAST_SHARE    0.002  /* for which runs are read in any case, all together */
 #define LEAST_READ     4      /* steps of a look that is sparing */
 #define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
 #define MAX_PAUSE_NS   (4 * NS_PER_S)
@@ -688,11 +689,9 @@ static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 /* How often its cost has to pass before the window is opened again. */
 static gdouble cost_factor(const TachoFollow *follow)
 {
-	gdouble share = 1.0 / COST_FACTOR;
-
-	if (follow->is_sparing)
-		share = MAX(share - KEPT_SHARE * follow->n_beside, LEAST_SHARE);
-	return follow->n_beside / share;
+	if (!follow->is_sparing)
+		return COST_FACTOR * follow->n_beside;
+	return follow->n_beside / MAX(SPARING_SHARE - KEPT_SHARE * follow->n_beside, LEAST_SHARE);
 }
 
 /* Who is sparing waits a second for each run, where there are more than MAX_PAUSE_NS has, and not yet many. */
