@@ -7,7 +7,7 @@
 #define TACHO_COUNTER_HOST_H
 
 #include "cuda/counter_library.h"
-#include "cuda/counter_list.h"
+#include "common/counter_list.h"
 
 struct counter_host {
 	const struct counter_library *library;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "cuda/counter_library.h"
-#include "cuda/counter_list.h"
+#include "common/counter_list.h"
 
 struct counter_sampler_options {
 	const struct counter_library *library; /* these two stay */

@@ -10,7 +10,7 @@
 #include "cuda/counter_host.h"
 #include "cuda/cuda_buffers.h"
 #include "cuda/cupti_library.h"
-#include "cuda/kernel_values.h"
+#include "common/kernel_values.h"
 
 #define BATCH	      64	  /* launches from a start to a stop */
 #define RANGES_MOST   (2 * BATCH) /* so that ranges of nobody's are seen, too */

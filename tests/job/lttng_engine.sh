@@ -157,7 +157,8 @@ fi
 port=$((20000 + RANDOM % 10000))
 mkdir relay
 lttng-relayd --output="$work/relay" -C tcp://127.0.0.1:$port -D tcp://127.0.0.1:$((port + 1)) -L tcp://127.0.0.1:$((port + 2)) >relayd.log 2>&1 &
-daemons+=($!)
+relayd=$!
+daemons+=($relayd)
 until_true 30 grep -q ":$(printf %04X $((port + 2)))" /proc/net/tcp || fail "no relay daemon: $(cat relayd.log)"
 "$TACHO" record -q --probes alloc --engine lttng --lttng-url net://127.0.0.1:$port:$((port + 1)) -o far.tacho -- ./endless 1000 2>record.err &
 recorder=$!
@@ -178,6 +179,22 @@ relay=$(echo relay/*/"$session"*)
 [ "$(info "$relay" 'len(i["open_slices"])')" -ge 1 ] || fail "no slice is open at the kill"
 
 # --- killed --------------------------------------------------------------------------------------
+
+# the relay daemon is killed: the job goes on to its end, and what had come to the daemon is there
+"$TACHO" record -q --probes alloc --engine lttng --lttng-url net://127.0.0.1:$port:$((port + 1)) -o cut.tacho -- \
+	sh -c './endless 1000 & sleep 12; kill $!; wait; echo over' >job.out 2>record.err &
+recorder=$!
+until_true 30 grep -q lttng_session cut.tacho/run.ini || fail "no session"
+session=$(sed -n 's/^lttng_session=//p' cut.tacho/run.ini)
+has_come() {
+	relay=$(echo relay/*/"$session"*)
+	[ "$(rows "$relay" "select count(*) > 100 from slice where name = 'inner'")" = 1 ]
+}
+until_true 30 has_come || fail "nothing has come to the relay daemon"
+kill -9 $relayd
+wait $recorder
+[ "$(cat job.out)" = over ] || fail "the job did not go on without the relay daemon"
+has_come || fail "what had come to the relay daemon is not read"
 
 # tacho record is killed: the job goes on, the session too
 "$TACHO" record -q --probes alloc --engine lttng -o orphan.tacho -- ./endless 1000 2>record.err &

@@ -1,4 +1,4 @@
-#include "cuda/counter_list.h"
+#include "common/counter_list.h"
 
 #include <string.h>
 

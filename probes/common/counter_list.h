@@ -1,4 +1,4 @@
-/* counter_list: the counters that are asked for, as `tacho record --counters` says: NAME,NAME..., by CUPTI's names of metrics. Where a chip
+/* counter_list: the counters that are asked for, as `tacho record --counters` says: NAME,NAME..., by the vendor's names. Where a chip
  * may know a counter by one name or another, names stand with a | between them, and the first that it knows is counted. */
 #ifndef TACHO_COUNTER_LIST_H
 #define TACHO_COUNTER_LIST_H

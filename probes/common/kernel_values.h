@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda/counter_list.h"
+#include "common/counter_list.h"
 
 /* Of a process, for `n` values each, of these classes. False: there is no memory. */
 bool kernel_values_start(unsigned n, const uint32_t classes[COUNTERS_MOST]);

@@ -1,4 +1,4 @@
-#include "cuda/kernel_values.h"
+#include "common/kernel_values.h"
 
 #include <pthread.h>
 #include <stdlib.h>
