@@ -47,7 +47,7 @@ static void catch_up(TachoJobs *jobs)
 {
 	gboolean is_behind = TRUE;
 
-	for (guint i = 0; i < 100 && is_behind && !follow_is_interrupted(); i++) {
+	for (guint i = 0; is_behind && !follow_is_interrupted(); i++) {
 		const GPtrArray *all;
 
 		tacho_jobs_look(jobs);

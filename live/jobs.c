@@ -5,7 +5,8 @@
 #include "live/live_internal.h"
 #include "trace/run_registry.h"
 
-#define KEPT_US (60 * G_USEC_PER_SEC) /* a job of the registry that is over */
+#define FIRST_LOOKS 2			  /* what has come by the first is whole by the second */
+#define KEPT_US	    (60 * G_USEC_PER_SEC) /* a job of the registry that is over */
 #define MANY_PAUSE_US                                                                              \
 	(G_USEC_PER_SEC * 19 / 10) /* between looks at one of LIVE_MANY_JOBS: each other second */
 
@@ -13,6 +14,7 @@ struct job {
 	TachoJob job; /* what others see of it */
 	gint64 over_us;
 	gint64 looked_us;
+	guint n_looks;
 	guint n_beginnings; /* tacho_follow_n_beginnings() at the last look */
 };
 
@@ -139,6 +141,14 @@ static gboolean is_stale(const struct job *job)
 	return job->job.error && !g_file_test(job->job.path, G_FILE_TEST_EXISTS);
 }
 
+/* Where there are many, one is looked at at once that is new, or of which not all is read that is there. */
+static gboolean is_due(const struct job *job, guint n_going)
+{
+	return n_going < LIVE_MANY_JOBS || job->n_looks < FIRST_LOOKS ||
+	       tacho_follow_is_behind(job->job.follow) ||
+	       g_get_monotonic_time() - job->looked_us >= MANY_PAUSE_US;
+}
+
 void tacho_jobs_look(TachoJobs *jobs)
 {
 	guint n_going = 0;
@@ -148,10 +158,10 @@ void tacho_jobs_look(TachoJobs *jobs)
 	FOR_EACH_POINTER(const struct job, job, jobs->jobs)
 		n_going += !job->job.is_over;
 	FOR_EACH_POINTER(struct job, job, jobs->jobs) {
-		if (n_going >= LIVE_MANY_JOBS &&
-		    g_get_monotonic_time() - job->looked_us < MANY_PAUSE_US)
+		if (!is_due(job, n_going))
 			continue;
 		job->looked_us = g_get_monotonic_time();
+		job->n_looks++;
 		follow_set_beside(job->job.follow, n_going);
 		look_at(job);
 	}
