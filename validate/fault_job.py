@@ -22,6 +22,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fault", required=True)
     parser.add_argument("--compute-ms", type=float, default=5)
+    parser.add_argument("--products", type=int, default=0, help="of a step, whatever time they take, in place of --compute-ms")
     parser.add_argument("--sleep-ms", type=float, default=15)
     parser.add_argument("--steps", type=int, default=1_000_000)
     return parser.parse_args()
@@ -49,14 +50,14 @@ class Data(Dataset):
         return torch.full((64,), float(index % 7))
 
 
-def compute(milliseconds):
-    """So much arithmetic as takes that long here when nothing else wants the core: by work, not by time."""
+def compute(milliseconds, n_products):
+    """So much arithmetic as takes that long here when nothing else wants the core, or so many products: by work, not by time."""
     matrix = torch.ones(96, 96)
     began, n = time.perf_counter(), 0
-    while time.perf_counter() - began < 0.05:
+    while not n_products and time.perf_counter() - began < 0.05:
         matrix @ matrix
         n += 1
-    n_products = max(1, round(n * milliseconds / 50))
+    n_products = n_products or max(1, round(n * milliseconds / 50))
 
     def work():
         for _ in range(n_products):
@@ -70,7 +71,7 @@ def main():
     rank = dist.get_rank()
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    work = compute(arguments.compute_ms)
+    work = compute(arguments.compute_ms, arguments.products)
     model = DistributedDataParallel(torch.nn.Linear(64, 64))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
     leak = []

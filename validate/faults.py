@@ -71,11 +71,12 @@ def parse_arguments():
 class Job:
     """with Job(...) as job: two ranks are recorded, and have had some steps."""
 
-    def __init__(self, arguments, folder, network=None, is_pinned=False, sleep_ms=15, steps=1_000_000, first_steps=FIRST_STEPS):
+    def __init__(self, arguments, folder, network=None, is_pinned=False, sleep_ms=15, steps=1_000_000, first_steps=FIRST_STEPS, products=0):
         self.arguments = arguments
         self.sleep_ms = sleep_ms
         self.n_steps = steps
         self.first_steps = first_steps
+        self.products = products
         self.folder = folder
         self.network = network
         self.is_pinned = is_pinned
@@ -89,7 +90,8 @@ class Job:
     def command(self):
         # what shares a core with a rank doubles its arithmetic, so that has to be most of a step
         busy = ["--compute-ms", "16", "--sleep-ms", "2"] if self.is_pinned else ["--sleep-ms", str(self.sleep_ms)]
-        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault, "--steps", str(self.n_steps), *busy]
+        return [self.arguments.python, os.path.join(HERE, "fault_job.py"), "--fault", self.fault, "--steps", str(self.n_steps),
+                "--products", str(self.products), *busy]
 
     def start(self, command, **options):
         with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:

@@ -39,7 +39,8 @@ def parse_arguments():
     parser.add_argument("--work", default=os.path.join(HERE, "..", "build", "jobs_at_once"))
     parser.add_argument("--jobs", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60, help="of measuring")
-    parser.add_argument("--sleep-ms", type=float, default=100, help="of a step, beside 5 ms of arithmetic")
+    parser.add_argument("--sleep-ms", type=float, default=100, help="of a step, beside its arithmetic")
+    parser.add_argument("--products", type=int, default=80, help="of matrices in a step of a rank, each some five events")
     return parser.parse_args()
 
 
@@ -128,8 +129,8 @@ def all_below(pid):
 
 
 def check(arguments, jobs, pids, rows):
-    """The lines of what is wrong; `rows`: by source, of all jobs."""
-    wrong = []
+    """The lines of what is wrong, and how many events a job recorded a second; `rows`: by source, of all jobs."""
+    wrong, rates = [], []
     for job in jobs:
         run = job.runs[0]
         info = json.loads(subprocess.run([arguments.tacho, "info", "--json", run], capture_output=True, text=True, check=True).stdout)
@@ -141,9 +142,10 @@ def check(arguments, jobs, pids, rows):
             wrong.append(f"{run}: {job.steps()} steps of {job.n_steps}")
         for source, found in rows.items():
             mine = [row for row in found if row["run"] == run]
+            rates += [1000 * info["events"] / (job.n_steps * row["step_ms"]) for row in mine if row["step_ms"]]
             if len(mine) != 1 or mine[0]["ranks"] != 2 or mine[0]["steps"] != job.n_steps:
                 wrong.append(f"{run}: {source} says {mine}")
-    return wrong
+    return wrong, sum(rates) / max(1, len(rates))
 
 
 def wait_for(jobs, url):
@@ -174,7 +176,7 @@ def main():
         jobs = []
         for i in range(arguments.jobs):
             job = Job(arguments, os.path.join(work, f"job{i}"), sleep_ms=arguments.sleep_ms, steps=n_steps + i,
-                      first_steps=first_steps)
+                      first_steps=first_steps, products=arguments.products)
             job.environment["XDG_RUNTIME_DIR"] = work
             jobs.append(stack.enter_context(job))
         pids = {job.runs[0]: all_below(job.processes[0].pid) for job in jobs}
@@ -191,11 +193,11 @@ def main():
         rows = {"serve": wait_for(jobs, url),
                 "top": json.loads(subprocess.run([arguments.tacho, "top", "--json", *runs], env=jobs[0].environment, capture_output=True,
                                                  text=True, check=True).stdout)}
-        wrong = check(arguments, jobs, pids, rows)
+        wrong, events_a_second = check(arguments, jobs, pids, rows)
     print("| | of a core, % | resident, MB | of that anonymous, MB |\n|---|---|---|---|")
     for name, row in took.items():
         print(f"| `tacho {name}` | {row['core_pct']} | {row['rss_mb']} | {row['anonymous_mb']} |")
-    print(f"\n{len(jobs)} jobs, {min(steps_then.values())} to {max(steps_then.values())} steps each at the end of {arguments.seconds:.0f} s, "
+    print(f"\n{len(jobs)} jobs, {events_a_second:,.0f} events a second each, {min(steps_then.values())} to {max(steps_then.values())} steps each at the end of {arguments.seconds:.0f} s, "
           f"{len(wrong)} of {5 * len(jobs)} checks of what was recorded failed.")
     sys.exit("\n".join(wrong) if wrong else 0)
 
