@@ -1,5 +1,5 @@
 /* rocprofiler_abi: what is used of AMD's rocprofiler-sdk, 0.4 to 1.x (ROCm 6.2 to 7), in own declarations. The facts are from its public headers and
- * sources (fwd.h, registration.h, callback_tracing.h, buffer_tracing.h, agent.h of 0.4.0, 0.5.0, 0.6.0 and 1.0.0).
+ * sources (fwd.h, registration.h, callback_tracing.h, buffer_tracing.h, agent.h, counters.h of 0.4.0, 0.5.0, 0.6.0 and 1.0.0).
  *
  * (1) Numbers of kinds have moved between versions (page migration was taken out of the middle): kinds are found by their names.
  * (2) From 1.0 on a call's correlation has an ancestor behind it; that of work of a device has not. What stands behind it moves.
@@ -149,6 +149,70 @@ struct rocp_agent {
 	uint32_t node;
 	int32_t logical_node;
 };
+
+/* --- counters of dispatches (dispatch_profile.h of 0.4, dispatch_counting_service.h of later ones) ------- */
+
+/* What is told of a dispatch, by value: it begins so, and has 152 or, with its times before `info`, 168 bytes. A function that takes only
+ * the first of it finds the same: what is passed in memory lies where it begins, and all that follows is in registers. */
+struct rocp_counted {
+	uint64_t size, correlation, external;
+	uint64_t rest[16]; /* [start, end,] info: see rocp_counted_info() */
+};
+
+struct rocp_dispatch_info {
+	uint64_t size;
+	rocp_handle agent, queue;
+	uint64_t kernel, dispatch;
+};
+
+#define ROCP_COUNTED_WITHOUT_TIMES 152
+
+/* One instance of a counter (of a shader engine, of a memory channel ...), as it begins. In an array they are 32 bytes apart, and 40 since they
+ * have an agent behind it: that came three days after the service was given its new name, with no release between. */
+struct rocp_value {
+	uint64_t instance;
+	double value;
+	uint64_t dispatch, user_data;
+};
+
+#define ROCP_VALUE_BYTES     40
+#define ROCP_OLD_VALUE_BYTES 32 /* of ROCP_OLD_SERVICE */
+
+struct rocp_counter_info {
+	uint64_t id;
+	const char *name, *description, *block, *expression;
+	uint8_t flags;
+};
+
+#define ROCP_COUNTER_INFO_VERSION 1
+#define ROCP_OLD_SERVICE	  "configure_callback_dispatch_profile_counting_service"
+
+typedef void rocp_dispatched(struct rocp_counted counted, rocp_handle *config, uint64_t *user_data,
+			     void *data);
+typedef void rocp_values_told(struct rocp_counted counted, const void *values, size_t n,
+			      uint64_t user_data, void *data);
+typedef int rocp_counters_told(rocp_handle agent, uint64_t *counters, size_t n, void *data);
+
+static inline const struct rocp_dispatch_info *rocp_counted_info(const struct rocp_counted *counted)
+{
+	return (const void *)&counted->rest[counted->size > ROCP_COUNTED_WITHOUT_TIMES ? 2 : 0];
+}
+
+/* What need not be there. FUNCTION(member, name without "rocprofiler_", its name in other versions, parameters) */
+#define ROCP_COUNTING_FUNCTIONS(FUNCTION)                                                          \
+	FUNCTION(count_dispatches, "configure_callback_dispatch_counting_service",                 \
+		 ROCP_OLD_SERVICE,                                                                 \
+		 (rocp_handle context, rocp_dispatched * dispatched, void *dispatched_data,        \
+		  rocp_values_told *told, void *told_data))                                        \
+	FUNCTION(create_config, "create_counter_config", "create_profile_config",                  \
+		 (rocp_handle agent, uint64_t * counters, size_t n, rocp_handle * config))         \
+	FUNCTION(destroy_config, "destroy_counter_config", "destroy_profile_config",               \
+		 (rocp_handle config))                                                             \
+	FUNCTION(iterate_counters, "iterate_agent_supported_counters", "",                         \
+		 (rocp_handle agent, rocp_counters_told * told, void *data))                       \
+	FUNCTION(query_counter, "query_counter_info", "",                                          \
+		 (uint64_t counter, int32_t version, void *info))                                  \
+	FUNCTION(counter_of, "query_record_counter_id", "", (uint64_t instance, uint64_t * counter))
 
 /* --- functions ------------------------------------------------------------------------------ */
 

@@ -56,6 +56,16 @@ void rocp_agents_tell(void)
 	}
 }
 
+int rocp_agent_n_devices(void)
+{
+	return n_devices;
+}
+
+rocp_handle rocp_agent_handle(int device)
+{
+	return devices[device].agent;
+}
+
 int rocp_agent_device(rocp_handle agent)
 {
 	for (int i = 0; i < n_devices; i++)

@@ -7,6 +7,8 @@
 void rocp_agents_find(const struct rocp *rocp);
 /* A record DEVICE for each. */
 void rocp_agents_tell(void);
+int rocp_agent_n_devices(void);
+rocp_handle rocp_agent_handle(int device);
 /* -1: a CPU, or not known. */
 int rocp_agent_device(rocp_handle agent);
 

@@ -78,3 +78,11 @@ uint32_t rocp_kernel_class(uint64_t number, uint32_t *ret_registers)
 		kernel->class_id = demangled_class(TRACE_KIND_DEVICE_KERNEL, name, strlen(name));
 	return kernel->class_id;
 }
+
+bool rocp_kernel_waits(uint64_t number)
+{
+	const struct kernel *kernel = kernel_at(number);
+	const char *name = kernel ? __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE) : NULL;
+
+	return !name || strstr(name, "nccl") || strstr(name, "rccl") || strstr(name, "shmem");
+}

@@ -12,6 +12,7 @@ const char *rocp_load(struct rocp *rocp, const void *caller)
 		library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)
 		library = dlopen(NULL, RTLD_LAZY); /* it is the program itself */
+	rocp->handle = library;
 #define ROCP_FIND(name, parameters)                                                                \
 	*(void **)&rocp->name = dlsym(library, "rocprofiler_" #name);                              \
 	if (!rocp->name)                                                                           \

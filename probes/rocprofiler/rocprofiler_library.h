@@ -10,6 +10,7 @@ struct rocp {
 #define ROCP_MEMBER(name, parameters) int(*name) parameters;
 	ROCP_FUNCTIONS(ROCP_MEMBER)
 #undef ROCP_MEMBER
+	void *handle; /* of dlopen() */
 	uint32_t version;
 };
 
