@@ -3,6 +3,7 @@
  *
  *     hipLaunchKernel() ----> RUNTIME  hipLaunchKernel       as it is made                            (rocprofiler_calls.h)
  *        kernel     ...  ---> DEVICE_KERNEL  gemm            when a buffer is told, in a thread of its (rocprofiler_records.h)
+ *                      ---> COUNTER at its begin        with --kernel-counters                        (rocprofiler_counters.h)
  *
  * (1) Other tools that are named there get the same: each has contexts of its own.
  * (2) Where nothing is to be recorded (--steps, --control) the context of calls and work is stopped.
@@ -16,6 +17,7 @@
 #include "common/region_stack.h"
 #include "rocprofiler/rocprofiler_agents.h"
 #include "rocprofiler/rocprofiler_calls.h"
+#include "rocprofiler/rocprofiler_counters.h"
 #include "rocprofiler/rocprofiler_records.h"
 
 #define UNSEEN	 "AMD devices"
@@ -41,6 +43,7 @@ static void switch_all(bool is_recording)
 		rocp.start_context(wanted);
 	else
 		rocp.stop_context(wanted);
+	rocp_counters_switch(is_wanted);
 }
 
 static void at_end(void)
@@ -48,6 +51,7 @@ static void at_end(void)
 	if (!is_ready || rocp_is_child() || !tacho_is_alive())
 		return;
 	rocp_records_flush();
+	rocp_counters_end();
 	if (rocp_records_clock_error_ns())
 		region_mark("rocprofiler", "device clock known to ns",
 			    (int64_t)rocp_records_clock_error_ns(), "");
@@ -85,6 +89,7 @@ static int initialize(void (*finalize)(void), void *data)
 	}
 	rocp_agents_find(&rocp);
 	has_work = rocp_records_configure(&rocp, wanted);
+	rocp_counters_configure(&rocp);
 	has_calls = rocp_calls_configure(&rocp, always, wanted, asked && strcmp(asked, "hsa") == 0);
 	if (!has_work)
 		tacho_unseen(UNSEEN, "rocprofiler-sdk tells nothing of kernels");

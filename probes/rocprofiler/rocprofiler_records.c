@@ -8,6 +8,7 @@
 #include "common/region_stack.h"
 #include "rocprofiler/rocprofiler_agents.h"
 #include "rocprofiler/rocprofiler_calls.h"
+#include "rocprofiler/rocprofiler_counters.h"
 #include "rocprofiler/rocprofiler_kernels.h"
 
 #define BUFFER_BYTES	(4u << 20)
@@ -79,6 +80,7 @@ static bool take_kernel(const struct rocp_dispatch *dispatch)
 	}
 	launch.shared_bytes = dispatch->group_bytes;
 	tacho_device_kernel(class_id, &activity, &launch);
+	rocp_counters_began(dispatch->dispatch, activity.begin);
 	return true;
 }
 
