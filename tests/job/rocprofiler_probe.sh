@@ -13,13 +13,14 @@ failed=0
 wrong() { echo "$*"; failed=1; }
 ask() { "$TACHO" query --format csv run "$1" | tail -n +2; }
 score() { "$TACHO" info run --json | grep -o '"score":[0-9]*' | head -1 | cut -d: -f2; }
-# record MAJOR FAULTS SCENARIO [N]
+counted=
+# record MAJOR FAULTS SCENARIO [N]; what $counted names is counted
 record() {
 	local major=$1 faults=$2
 	shift 2
-	rm -f truth
-	LD_LIBRARY_PATH=$standins/rocprofiler/$major STANDIN_FAULTS=$faults STANDIN_TRUTH=$work/truth \
-		"$TACHO" record -q --probes all,rocprofiler --force -o run -- "$job" "$@" >out 2>err
+	rm -f truth counts
+	LD_LIBRARY_PATH=$standins/rocprofiler/$major STANDIN_FAULTS=$faults STANDIN_TRUTH=$work/truth STANDIN_COUNTS=$work/counts \
+		"$TACHO" record -q --probes all,rocprofiler ${counted:+"--kernel-counters=$counted"} --force -o run -- "$job" "$@" >out 2>err
 	[ "$(tail -1 out)" = done ] || wrong "$major '$faults' $*: $(cat out err)"
 }
 quiet() { [ ! -s err ] || wrong "$1: $(cat err)"; }
@@ -120,6 +121,55 @@ for version in 300 700 20000; do
 	grep -q "is not one of those that are known" err || wrong "version $version: $(cat err)"
 done
 
+# counters of kernels: each has the stand-in's sum of its instances, at the begin of its kernel
+of_kernels="from counter c join counter_track t on t.id = c.track_id join slice s on s.ts = c.ts and s.category = 'kernel' where t.name"
+# counts WHAT NAME N: so many values of the counter, each its kernel's
+counts() {
+	ask "select printf('%.0f', c.value) $of_kernels = '$2' order by c.ts" >values
+	awk -v name="$2" '$2 == name { print $1, $3 }' counts | sort -n | cut -d' ' -f2 >expected
+	[ "$(wc -l <values)" = "$3" ] || wrong "$1: $(wc -l <values) values of $2"
+	cmp -s values expected || wrong "$1: values of $2 are not those of their kernels"
+}
+for major in 0 1; do
+	for fault in "" late countlate reverse; do
+		counted="SQ_WAVES,NO_SUCH|TCC_HIT"
+		record $major "$fault" train 20
+		quiet "counters, $major '$fault'"
+		counts "counters, $major '$fault'" SQ_WAVES 100
+		counts "counters, $major '$fault'" TCC_HIT 100
+		[ "$(score)" = 100 ] || wrong "counters, $major '$fault': trust $(score)"
+	done
+	"$TACHO" report run --view kernel_counters --steps all --json >view.json
+	[ "$(grep -c '"counter":"SQ_WAVES"' view.json)" = 2 ] || wrong "the view has not the counters: $(head -c 300 view.json)"
+	counted=default
+	record $major "" train 5
+	quiet "default counters, $major"
+	[ "$(ask "select count(distinct t.name), count(*) $of_kernels glob '[GS]*'")" = 7,175 ] || wrong "$major: the default list: $(ask "select t.name, count(*) $of_kernels glob '*' group by 1")"
+done
+counted=SQ_WAVES
+record 1 "" threads 10
+counts "counters, threads" SQ_WAVES 200
+record 1 "" together 10
+counts "kernels that wait for other ranks" SQ_WAVES 10
+record 1 "" fork 5
+counts "counters, fork" SQ_WAVES 50
+record 1 nocounting train 5
+grep -q "refuses to count kernels" err && grep -q "hardware counters" run/unseen || wrong "counting is refused: $(cat err)"
+[ "$(ask "select count(*) from slice where category = 'kernel'")" = 25 ] || wrong "counting is refused: kernels"
+record 1 countwrong train 5
+[ "$(ask "select count(*) $of_kernels = 'SQ_WAVES'")" = 0 ] && "$TACHO" info run --json | grep -q '"dropped_events":25,' || wrong "values of another dispatch: $("$TACHO" info run | tail -3)"
+counted=NO_SUCH,SQ_WAVES,GRBM_COUNT,GRBM_GUI_ACTIVE,SQ_INSTS_VALU,SQ_INSTS_SALU,SQ_INSTS_LDS,TCC_HIT,TCC_MISS
+record 1 "" train 5
+grep -q "device 0 has no counter NO_SUCH" err || wrong "a counter that there is not: $(cat err)"
+grep -q "device 0 cannot count TCC_MISS together with those before" err || wrong "a counter that does not fit: $(cat err)"
+counts "those that fit" TCC_HIT 25
+counted=NO_SUCH
+record 1 "" train 5
+grep -q "of device 0 no counters are left" err || wrong "none are left: $(cat err)"
+counted=
+"$TACHO" record --probes all,rocprofiler --kernel-counters "SQ WAVES" --force -o run -- true 2>err && wrong "a name with a space is taken"
+grep -q "rocprofiler-sdk's, as in SQ_WAVES" err || wrong "a name with a space: $(cat err)"
+
 # other tools, other probes, and none
 for order in before alone; do
 	[ $order = alone ] || export ROCP_TOOL_LIBRARIES=$standins/rocprofiler/librocprofiler_other.so
@@ -141,11 +191,11 @@ HSA_TOOLS_LIB=$TACHO_BUILD_DIR/lib/tacho/libtacho_hsa.so record 1 "" train 2
 [ "$(ROCP_TOOL_LIBRARIES=$TACHO_BUILD_DIR/lib/tacho/libtacho_rocprofiler.so "$job" train 2 2>&1)" = done ] || wrong "the library without the agent does something"
 
 # all in one program, which the sanitizers see where they are built in
-for fault in "" late,reverse short unknown dropped zero noenter noexit unnamed scratch; do
+for fault in "" late,reverse short unknown dropped zero noenter noexit unnamed scratch countlate; do
 	for scenario in train threads fork; do
 		rm -rf whole
 		mkdir whole
-		STANDIN_FAULTS=$fault TACHO_RUN_DIR=whole ROCP_TOOL_LIBRARIES=INSIDE ASAN_OPTIONS=detect_leaks=0 \
+		STANDIN_FAULTS=$fault TACHO_KERNEL_COUNTERS=default TACHO_RUN_DIR=whole ROCP_TOOL_LIBRARIES=INSIDE ASAN_OPTIONS=detect_leaks=0 \
 			"${job}_whole" $scenario 5 >out 2>err || wrong "whole, '$fault' $scenario: ended with $?"
 		[ ! -s err ] || wrong "whole, '$fault' $scenario: $(head -20 err)"
 		ls whole/*/metadata >/dev/null || wrong "whole, '$fault' $scenario: nothing was recorded"
@@ -185,6 +235,25 @@ cat >same.c <<'C'
 #include <rocprofiler-sdk/buffer_tracing.h>
 #include <rocprofiler-sdk/callback_tracing.h>
 #include <rocprofiler-sdk/registration.h>
+#include <rocprofiler-sdk/counters.h>
+#if __has_include(<rocprofiler-sdk/dispatch_counting_service.h>)
+#include <rocprofiler-sdk/dispatch_counting_service.h>
+#define COUNTED rocprofiler_dispatch_counting_service_data_t
+#define HAS_NEW_SERVICE 1
+__typeof__(rocprofiler_configure_callback_dispatch_counting_service) *counting;
+#else
+#include <rocprofiler-sdk/dispatch_profile.h>
+#define COUNTED rocprofiler_profile_counting_dispatch_data_t
+#define HAS_NEW_SERVICE 0
+__typeof__(rocprofiler_configure_callback_dispatch_profile_counting_service) *counting;
+#endif
+#if IS_NEW
+#define VALUE rocprofiler_counter_record_t
+__typeof__(rocprofiler_create_counter_config) *config;
+#else
+#define VALUE rocprofiler_record_counter_t
+__typeof__(rocprofiler_create_profile_config) *config;
+#endif
 #include "rocprofiler/rocprofiler_abi.h"
 #define SAME(theirs, their_member, ours, our_member) _Static_assert(offsetof(theirs, their_member) == offsetof(struct ours, our_member) && \
 	sizeof(((theirs *)0)->their_member) == sizeof(((struct ours *)0)->our_member), #theirs "." #their_member)
@@ -227,6 +296,16 @@ SAME_MEMORY(agent_id, agent); SAME_MEMORY(address, address); SAME_MEMORY(allocat
 _Static_assert((int)ROCP_ALLOCATE == (int)ROCPROFILER_MEMORY_ALLOCATION_ALLOCATE && (int)ROCP_VMEM_FREE == (int)ROCPROFILER_MEMORY_ALLOCATION_VMEM_FREE &&
 	(int)ROCP_FREE == (int)ROCPROFILER_MEMORY_ALLOCATION_FREE, "allocations");
 #endif
+SAME(COUNTED, size, rocp_counted, size); SAME(COUNTED, correlation_id.internal, rocp_counted, correlation);
+_Static_assert(offsetof(COUNTED, dispatch_info) == offsetof(struct rocp_counted, rest) + (sizeof(COUNTED) > ROCP_COUNTED_WITHOUT_TIMES ? 16 : 0) &&
+	sizeof(COUNTED) >= sizeof(struct rocp_counted), "a dispatch that is counted");
+#define SAME_INFO(theirs, ours) SAME(rocprofiler_kernel_dispatch_info_t, theirs, rocp_dispatch_info, ours)
+SAME_INFO(agent_id, agent); SAME_INFO(queue_id, queue); SAME_INFO(kernel_id, kernel); SAME_INFO(dispatch_id, dispatch);
+SAME(VALUE, id, rocp_value, instance); SAME(VALUE, counter_value, rocp_value, value); SAME(VALUE, dispatch_id, rocp_value, dispatch);
+_Static_assert(sizeof(VALUE) == (HAS_NEW_SERVICE ? ROCP_VALUE_BYTES : ROCP_OLD_VALUE_BYTES), "values are in an array");
+SAME(rocprofiler_counter_info_v0_t, id, rocp_counter_info, id); SAME(rocprofiler_counter_info_v0_t, name, rocp_counter_info, name);
+_Static_assert(sizeof(rocprofiler_counter_info_v0_t) <= sizeof(struct rocp_counter_info), "what a counter is, is written there");
+_Static_assert(ROCPROFILER_COUNTER_INFO_VERSION_0 == ROCP_COUNTER_INFO_VERSION, "numbers of counters");
 _Static_assert(ROCPROFILER_STATUS_SUCCESS == ROCP_SUCCESS && (int)ROCP_ENTER == (int)ROCPROFILER_CALLBACK_PHASE_ENTER &&
 	(int)ROCP_EXIT == (int)ROCPROFILER_CALLBACK_PHASE_EXIT && (int)ROCP_TRACING == (int)ROCPROFILER_BUFFER_CATEGORY_TRACING &&
 	(int)ROCP_DISCARD == (int)ROCPROFILER_BUFFER_POLICY_DISCARD && (int)ROCP_AGENT_GPU == (int)ROCPROFILER_AGENT_TYPE_GPU &&

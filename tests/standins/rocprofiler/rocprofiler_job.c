@@ -5,6 +5,7 @@
  *     fork      a child that uses HIP before its parent does, and one that trains after it
  *     unload    closes the library of the tool while the device works
  *     kill      is killed in the middle
+ *     together  N launches of a kernel that waits for other ranks, and of one that does not
  *     cost      N launches, and nothing else */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,7 +20,9 @@
 #include "standin_rocprofiler.h"
 
 static struct standin_kernel gemm = { "Cijk_Ailk_Bljk_SB_MT128x128.kd", 40000, 0 },
-			     add = { "_Z3addPf.kd", 10000, 0 }, empty = { "empty", 0, 0 };
+			     add = { "_Z3addPf.kd", 10000, 0 },
+			     reduce = { "_Z20ncclDevKernel_Genericv.kd", 5000, 0 },
+			     empty = { "empty", 0, 0 };
 
 static void train(unsigned long n)
 {
@@ -125,6 +128,12 @@ int main(int argc, char **argv)
 	} else if (strcmp(scenario, "kill") == 0) {
 		train(n);
 		raise(SIGKILL);
+	} else if (strcmp(scenario, "together") == 0) {
+		for (unsigned long i = 0; i < n; i++) {
+			hipLaunchKernel(&add, 16, 256, 0, 0);
+			hipLaunchKernel(&reduce, 16, 256, 0, 1);
+		}
+		hipDeviceSynchronize();
 	} else if (strcmp(scenario, "cost") == 0) {
 		launch_only(n);
 	}

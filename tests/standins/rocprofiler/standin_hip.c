@@ -23,10 +23,11 @@ static struct pending {
 		struct rocp_memcpy copy;
 	} record;
 	size_t bytes;
+	uint64_t config; /* what is counted of it */
 } pending[N_PENDING];
 static size_t n_pending;
 static uint64_t free_at[N_STREAMS];
-static uint64_t n_correlations, n_kernels, n_done;
+static uint64_t n_correlations, n_kernels, n_dispatches, n_done;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *truth;
 
@@ -74,8 +75,14 @@ static void deliver(uint64_t now)
 			pending[kept++] = *one;
 			continue;
 		}
+		if (one->config && !standin_fault("countlate"))
+			standin_sdk_tell_values(&one->record.dispatch, one->config);
 		spoil(&one->record.work, n_done++);
 		standin_sdk_record(one->kind, &one->record, one->bytes);
+		if (one->config && standin_fault("countlate")) {
+			standin_sdk_flush();
+			standin_sdk_tell_values(&one->record.dispatch, one->config);
+		}
 		if (n_done == 3 && standin_fault("scratch"))
 			tell_scratch(now);
 	}
@@ -225,6 +232,9 @@ int hipLaunchKernel(struct standin_kernel *kernel, uint32_t blocks, uint32_t thr
 	dispatch->agent = GPU_0;
 	dispatch->queue = 0x1000 + (rocp_handle)stream;
 	dispatch->kernel = kernel->id;
+	dispatch->dispatch = __atomic_add_fetch(&n_dispatches, 1, __ATOMIC_RELAXED);
+	dispatch->work.correlation = correlation;
+	one.config = standin_sdk_ask(dispatch);
 	dispatch->group_bytes = shared;
 	for (int i = 0; i < 3; i++)
 		dispatch->workgroup[i] = dispatch->grid[i] = 1;

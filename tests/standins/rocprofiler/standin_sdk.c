@@ -257,6 +257,12 @@ SDK(flush_buffer, rocp_handle buffer)
 	return ROCP_SUCCESS;
 }
 
+void standin_sdk_flush(void)
+{
+	for (rocp_handle i = 1; i <= n_buffers; i++)
+		hand_on(&buffers[i]);
+}
+
 void standin_sdk_poll(void)
 {
 	for (rocp_handle i = 1; i <= n_buffers; i++) {
@@ -325,6 +331,178 @@ void standin_sdk_record(int kind, const void *record, size_t bytes)
 		}
 		pthread_mutex_unlock(&buffer->lock);
 	}
+}
+
+/* --- counters ------------------------------------------------------------------------------- */
+
+/* What the functions are called in the two versions. */
+#if MAJOR == 0
+#define rocprofiler_count_dispatches                                                               \
+	rocprofiler_configure_callback_dispatch_profile_counting_service
+#define rocprofiler_create_config  rocprofiler_create_profile_config
+#define rocprofiler_destroy_config rocprofiler_destroy_profile_config
+#else
+#define rocprofiler_count_dispatches rocprofiler_configure_callback_dispatch_counting_service
+#define rocprofiler_create_config    rocprofiler_create_counter_config
+#define rocprofiler_destroy_config   rocprofiler_destroy_counter_config
+#endif
+
+#define N_CONFIGS 64
+#define AT_ONCE	  7 /* counters that a device can count together */
+
+static const struct {
+	const char *name;
+	unsigned n_instances;
+} counters[] = {
+	{ "GRBM_COUNT", 1 },	   { "GRBM_GUI_ACTIVE", 1 }, { "SQ_WAVES", 4 },
+	{ "SQ_INSTS_VALU", 4 },	   { "SQ_INSTS_SALU", 4 },   { "SQ_INSTS_LDS", 4 },
+	{ "SQ_INSTS_VMEM_RD", 4 }, { "TCC_HIT", 16 },	     { "TCC_MISS", 16 },
+};
+#define N_COUNTERS (sizeof(counters) / sizeof(*counters))
+#define FIRST_ID                                                                                   \
+	100 /* of the counters; an instance is its counter's number and, in the upper half, its own */
+
+static struct config {
+	uint64_t ids[AT_ONCE];
+	size_t n;
+} configs[N_CONFIGS + 1];
+static uint64_t n_configs;
+static rocp_handle counting_context;
+static rocp_dispatched *dispatched;
+static rocp_values_told *values_told;
+
+/* As it is passed: with times before the dispatch from 0.5 on. */
+struct standin_counted {
+	uint64_t size, correlation, external;
+#if MAJOR != 0
+	uint64_t start, end;
+#endif
+	struct rocp_dispatch_info info;
+	uint8_t rest[88];
+};
+typedef void standin_dispatched(struct standin_counted counted, rocp_handle *config,
+				uint64_t *user_data, void *data);
+/* As they are in an array: with an agent from 0.5 on. */
+struct standin_value {
+	struct rocp_value value;
+#if MAJOR != 0
+	rocp_handle agent;
+#endif
+};
+typedef void standin_values_told(struct standin_counted counted, const struct standin_value *values,
+				 size_t n, uint64_t user_data, void *data);
+
+static struct standin_counted counted_of(const struct rocp_dispatch *dispatch)
+{
+	struct standin_counted counted = { .size = sizeof(counted),
+					   .correlation = dispatch->work.correlation,
+					   .info = { .size = 128,
+						     .agent = dispatch->agent,
+						     .queue = dispatch->queue,
+						     .kernel = dispatch->kernel,
+						     .dispatch = dispatch->dispatch } };
+
+#if MAJOR != 0
+	counted.start = dispatch->work.start;
+	counted.end = dispatch->work.end;
+#endif
+	return counted;
+}
+
+SDK(count_dispatches, rocp_handle context, rocp_dispatched *asked, void *asked_data,
+    rocp_values_told *told, void *told_data)
+{
+	(void)asked_data, (void)told_data;
+	if (standin_fault("nocounting"))
+		return 1;
+	counting_context = context;
+	dispatched = asked;
+	values_told = told;
+	return ROCP_SUCCESS;
+}
+
+SDK(iterate_agent_supported_counters, rocp_handle agent, rocp_counters_told *told, void *data)
+{
+	uint64_t ids[N_COUNTERS];
+
+	for (size_t i = 0; i < N_COUNTERS; i++)
+		ids[i] = FIRST_ID + i;
+	return told(agent, ids, N_COUNTERS, data);
+}
+
+SDK(query_counter_info, uint64_t counter, int32_t version, void *info)
+{
+	struct rocp_counter_info *told = info;
+
+	if (version != ROCP_COUNTER_INFO_VERSION || counter - FIRST_ID >= N_COUNTERS)
+		return 1;
+	*told = (struct rocp_counter_info){ .id = counter,
+					    .name = counters[counter - FIRST_ID].name };
+	return ROCP_SUCCESS;
+}
+
+SDK(query_record_counter_id, uint64_t instance, uint64_t *counter)
+{
+	*counter = instance & UINT32_MAX;
+	return ROCP_SUCCESS;
+}
+
+SDK(create_config, rocp_handle agent, uint64_t *ids, size_t n, rocp_handle *config)
+{
+	if ((agent != GPU_0 && agent != GPU_1) || n > AT_ONCE || n_configs == N_CONFIGS)
+		return 1;
+	*config = ++n_configs;
+	memcpy(configs[*config].ids, ids, n * sizeof(*ids));
+	configs[*config].n = n;
+	return ROCP_SUCCESS;
+}
+
+SDK(destroy_config, rocp_handle config)
+{
+	configs[config].n = 0;
+	return ROCP_SUCCESS;
+}
+
+uint64_t standin_sdk_ask(const struct rocp_dispatch *dispatch)
+{
+	rocp_handle config = 0;
+	uint64_t user_data = 0;
+
+	if (dispatched && contexts[counting_context].is_on)
+		((standin_dispatched *)(void *)dispatched)(counted_of(dispatch), &config,
+							   &user_data, NULL);
+	return config;
+}
+
+/* Of each counter: its number by a thousand, ten for each dispatch, and the instance's number. */
+void standin_sdk_tell_values(const struct rocp_dispatch *dispatch, uint64_t config)
+{
+	struct standin_value values[AT_ONCE * 16];
+	const char *path = getenv("STANDIN_COUNTS");
+	FILE *truth = path ? fopen(path, "a") : NULL;
+	size_t n = 0;
+
+	for (size_t k = 0; k < configs[config].n; k++) {
+		uint64_t id = configs[config].ids[k], counter = id - FIRST_ID;
+		double sum = 0;
+
+		for (unsigned i = 0; i < counters[counter].n_instances; i++) {
+			values[n] = (struct standin_value){
+				.value = { .instance = (uint64_t)i << 32 | id,
+					   .value = (double)(1000 * (counter + 1) +
+							     10 * dispatch->dispatch + i),
+					   .dispatch = dispatch->dispatch +
+						       standin_fault("countwrong") }
+			};
+			sum += values[n++].value.value;
+		}
+		if (truth)
+			fprintf(truth, "%llu %s %.0f\n", (unsigned long long)dispatch->work.start,
+				counters[counter].name, sum);
+	}
+	if (truth)
+		fclose(truth);
+	((standin_values_told *)(void *)values_told)(counted_of(dispatch), values, n, 0, NULL);
 }
 
 /* --- tools ---------------------------------------------------------------------------------- */

@@ -42,6 +42,12 @@ uint64_t standin_ns(void);
 void standin_sdk_call(int kind, int operation, int phase, uint64_t correlation, void *payload);
 /* Put a record into each buffer that wants it. */
 void standin_sdk_record(int kind, const void *record, size_t bytes);
+/* A kernel is about to be queued: what is to be counted of it; 0: nothing. */
+uint64_t standin_sdk_ask(const struct rocp_dispatch *dispatch);
+/* It is over: tell what was counted of it. */
+void standin_sdk_tell_values(const struct rocp_dispatch *dispatch, uint64_t config);
+/* Hand on all buffers. */
+void standin_sdk_flush(void);
 /* Hand on buffers that are full enough. */
 void standin_sdk_poll(void);
 
