@@ -923,7 +923,8 @@ int cmd_record(int argc, char **argv)
 	if (!probe_choice_parse("record", options.probe_list ? options.probe_list : "all",
 				recording.has_probe))
 		return CLI_BAD;
-	if (!job_counters_check(&options.counters, recording.has_probe[PROBE_cuda]))
+	if (!job_counters_check(&options.counters, recording.has_probe[PROBE_cuda],
+				recording.has_probe[PROBE_rocprofiler]))
 		return CLI_BAD;
 	if (!job_precision_check(&options.precision, recording.command))
 		return CLI_BAD;

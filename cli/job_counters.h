@@ -14,8 +14,9 @@ typedef struct {
 
 void job_counters_release(JobCounters *counters);
 
-/* FALSE: said why not. `has_probe`: the CUDA probe is used. */
-gboolean job_counters_check(const JobCounters *counters, gboolean has_probe);
+/* FALSE: said why not. `has_cuda`, `has_rocprofiler`: these probes are used. */
+gboolean job_counters_check(const JobCounters *counters, gboolean has_cuda,
+			    gboolean has_rocprofiler);
 
 /* The environment, which is taken, with what the probe is told. */
 gchar **job_counters_environment(const JobCounters *counters, gchar **environment);
