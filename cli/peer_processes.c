@@ -141,12 +141,26 @@ static void check_arguments(int argc, char **argv)
 		tacho_peers_fail(joined.peers, "its processes were not given the same arguments");
 }
 
+/* srun starts processes that cannot find each other where it is not told to help them. */
+static void warn_alone(const gchar *command)
+{
+	gint64 n = number_of("SLURM_STEP_NUM_TASKS");
+
+	if (n > 1 && number_of("SLURM_PROCID") == 0 && is_started_by_it())
+		g_printerr("tacho %s: srun started %" G_GINT64_FORMAT
+			   " processes that cannot reach each other, and each does all; add "
+			   "--mpi=pmi2 or --mpi=pmix to srun, or run it once, without srun\n",
+			   command, n);
+}
+
 gboolean peer_processes_begin(const gchar *command, int argc, char **argv)
 {
 	const struct launcher *launcher = find_launcher();
 	g_autoptr(GString) causes = g_string_new(NULL);
 	void *library;
 
+	if (!launcher)
+		warn_alone(command);
 	if (!launcher || !is_started_by_it())
 		return TRUE;
 	if (number_of(launcher->rank) > 0 && !be_silent())
