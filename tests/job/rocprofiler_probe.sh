@@ -14,13 +14,14 @@ wrong() { echo "$*"; failed=1; }
 ask() { "$TACHO" query --format csv run "$1" | tail -n +2; }
 score() { "$TACHO" info run --json | grep -o '"score":[0-9]*' | head -1 | cut -d: -f2; }
 counted=
+options=
 # record MAJOR FAULTS SCENARIO [N]; what $counted names is counted
 record() {
 	local major=$1 faults=$2
 	shift 2
 	rm -f truth counts
 	LD_LIBRARY_PATH=$standins/rocprofiler/$major STANDIN_FAULTS=$faults STANDIN_TRUTH=$work/truth STANDIN_COUNTS=$work/counts \
-		"$TACHO" record -q --probes all,rocprofiler ${counted:+"--kernel-counters=$counted"} --force -o run -- "$job" "$@" >out 2>err
+		"$TACHO" record -q --probes all,rocprofiler ${counted:+"--kernel-counters=$counted"} $options --force -o run -- "$job" "$@" >out 2>err
 	[ "$(tail -1 out)" = done ] || wrong "$major '$faults' $*: $(cat out err)"
 }
 quiet() { [ ! -s err ] || wrong "$1: $(cat err)"; }
@@ -80,6 +81,21 @@ record 1 "" unload 5
 [ "$(ask "select count(*) from slice where category = 'kernel'")" = 51 ] || wrong "unload: kernels"
 LD_LIBRARY_PATH=$standins/rocprofiler/1 "$TACHO" record -q --probes all,rocprofiler --force -o run -- "$job" kill 200 >out 2>err
 [ "$(ask "select count(*) > 500 from slice where category = 'kernel'")" = 1 ] || wrong "kill: $(ask "select count(*) from slice where category = 'kernel'") kernels"
+
+# some steps, and ranks that are recorded in part: work and its counters come and go, ranges stay
+counted=SQ_WAVES
+for options in "--steps 5:9" "--control 5"; do
+	record 1 "" steps 20
+	n=$([ "$options" = "--control 5" ] && echo 75 || echo 25)
+	[ "$(ask "select count(*) from slice where category = 'kernel'")" = "$n" ] || wrong "$options: $(ask "select count(*) from slice where category = 'kernel'") kernels, not $n"
+	[ "$(ask "select count(*) from counter c join counter_track t on t.id = c.track_id where t.name = 'SQ_WAVES'")" = "$n" ] || wrong "$options: counters"
+	[ "$(score)" = 100 ] || wrong "$options: trust $(score)"
+done
+options="--ranks 0"
+RANK=1 WORLD_SIZE=2 record 1 "" train 20
+[ "$(ask "select category, count(*) from slice group by 1")" = annotation,40 ] || wrong "--ranks: $(ask "select category, count(*) from slice group by 1")"
+options=
+counted=
 
 # what goes wrong, and ends well
 for fault in late reverse unknown scratch noexit; do

@@ -1,6 +1,7 @@
 /* rocprofiler_job SCENARIO [N]: a program that uses HIP, linked with the stand-in as with the real ones.
  *
  *     train     N steps: memory, copies, kernels in two streams, ranges, waits
+ *     steps     train, and tacho is told of the end of each step
  *     threads   train in several threads at once
  *     fork      a child that uses HIP before its parent does, and one that trains after it
  *     unload    closes the library of the tool while the device works
@@ -47,6 +48,18 @@ static void train(unsigned long n)
 		roctxRangeStop(range);
 		roctxMarkA("step ends");
 		hipFree(memory);
+	}
+}
+
+/* The agent's, where there is one. */
+void tacho_step_end(void) __attribute__((weak));
+
+static void train_by_steps(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		train(1);
+		if (tacho_step_end)
+			tacho_step_end();
 	}
 }
 
@@ -110,6 +123,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(scenario, "train") == 0) {
 		train(n);
+	} else if (strcmp(scenario, "steps") == 0) {
+		train_by_steps(n);
 	} else if (strcmp(scenario, "threads") == 0) {
 		pthread_t threads[4];
 
