@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # device_calls.sh [BUILD_DIR]: what a call of an accelerator's library costs, recorded and not, on stand-ins (tests/standins) that do nothing: nanoseconds, the
-# least of 9 rounds in each of 5 processes, their median. Level Zero also with its tracing layer alone, and with a tool there that does nothing.
+# least of 9 rounds in each of 5 processes, their median; of CUDA, rocprofiler-sdk and NCCL one round in each. Level Zero also with its tracing layer alone, and with a tool there that does nothing.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 build_dir=$(realpath "${1:-${TACHO_BUILD_DIR:-$source_dir/build/default}}")
 standins=$build_dir/tests/standins
-[ -x "$standins/hip_job" ] || [ -x "$standins/level_zero_job" ] || { echo "built without the headers of HSA and Level Zero"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -14,9 +13,18 @@ cd "$work" || exit 1
 figure() {
 	local name=$1
 	shift
-	for _ in 1 2 3 4 5; do "$@" 2>&1 >/dev/null | tail -1; done | sort -n | sed -n "3s/.*/$(printf '%-55s' "$name")& ns/p"
+	for _ in 1 2 3 4 5; do "$@" 2>&1 >/dev/null | grep -o '^[0-9.]*' | tail -1; done | sort -n | sed -n "3s/.*/$(printf '%-55s' "$name")& ns/p"
 }
 record() { local probe=$1; shift; "$build_dir/bin/tacho" record -q --probes "$probe" --force -o run -- "$@"; }
+figure "CUDA: a launch" "$standins/cuda_job" cost 100000
+figure "CUDA: a launch, recorded" env TACHO_CUPTI="$(ls "$standins"/cuda/12/libcupti.so.*)" \
+	"$build_dir/bin/tacho" record -q --probes cuda --force -o run -- "$standins/cuda_job" cost 100000
+export LD_LIBRARY_PATH=$standins/rocprofiler/1
+figure "HIP and rocprofiler-sdk: a launch" "$standins/rocprofiler_job" cost 100000
+figure "HIP and rocprofiler-sdk: a launch, another tool" env ROCP_TOOL_LIBRARIES="$standins/librocprofiler_other.so" "$standins/rocprofiler_job" cost 100000
+figure "HIP and rocprofiler-sdk: a launch, recorded" record rocprofiler "$standins/rocprofiler_job" cost 100000
+unset LD_LIBRARY_PATH
+figure "NCCL: an event of its profiler, recorded" record nccl "$standins/nccl_host" 5 cost 100000
 if [ -x "$standins/hip_job" ]; then
 	figure "HIP: a call" "$standins/hip_job" cost 100000
 	figure "HIP: a call, recorded" record hip "$standins/hip_job" cost 100000
