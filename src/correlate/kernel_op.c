@@ -17,6 +17,9 @@
 #include "base/for_each.h"
 #include "trace/run_share.h"
 
+/* How well two clocks are known together: ours is read before and after the other, some 20 to 100 ns apart. No launch takes so little. */
+#define CLOCKS_NS 100
+
 guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
 {
 	const TachoSlices *slices = &timeline->slices;
@@ -141,7 +144,7 @@ static void note_early(const TachoTimeline *timeline, guint32 slice, struct earl
 	const TachoSlices *slices = &timeline->slices;
 	gint64 by_ns = slices->start_ns[slices->launch[slice]] - slices->start_ns[slice];
 
-	if (by_ns <= timeline->resolution_ns)
+	if (by_ns <= MAX(timeline->resolution_ns, CLOCKS_NS))
 		return;
 	if (early->n++ == 0)
 		early->first = slice;
