@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,9 @@
 #define LEAVE_WAIT_US	   1000
 #define FORK_PAUSE_NS	   50000       /* the helper looks so often whether a fork has begun */
 #define STEP_BYTES	   (256u * KB) /* made ready at a time */
+#define NS_PER_S	   UINT64_C(1000000000)
+#define PATIENCE_NS	   200000   /* that a thread gives way to who makes memory ready ... */
+#define IMPATIENT_NS	   10000000 /* ... and how long it does not where that was in vain */
 #define LEFT_HOOK_NS	   1000000u
 
 struct tacho_stream {
@@ -331,23 +335,46 @@ static void adopt_drops(struct tacho_writer *writer)
 		__atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
-static time_t help_after_s; /* atomic: no thread helps itself before */
+/* Atomic: until then no thread helps itself, or gives way. */
+static uint64_t helpless_until_ns, impatient_until_ns;
+
+static uint64_t ns_of(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Who makes memory ready is a few system calls from done, but may have lost the core: it is given ours. */
+static bool take_turn(uint64_t now_ns)
+{
+	uint64_t begun_ns;
+
+	if (pthread_mutex_trylock(&helper.is_growing) == 0)
+		return true;
+	if (now_ns < __atomic_load_n(&impatient_until_ns, __ATOMIC_RELAXED))
+		return false;
+	begun_ns = ns_of(CLOCK_MONOTONIC);
+	do {
+		sched_yield();
+		if (pthread_mutex_trylock(&helper.is_growing) == 0)
+			return true;
+	} while (ns_of(CLOCK_MONOTONIC) - begun_ns < PATIENCE_NS);
+	__atomic_store_n(&impatient_until_ns, now_ns + IMPATIENT_NS, __ATOMIC_RELAXED);
+	return false;
+}
 
 static void help_oneself(void *stream_pointer)
 {
 	struct tacho_stream *stream = stream_pointer;
-	struct timespec now;
-	int status = 0;
+	uint64_t now_ns = ns_of(CLOCK_MONOTONIC_COARSE);
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (now.tv_sec < __atomic_load_n(&help_after_s, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&helper.is_growing) != 0)
+	if (now_ns < __atomic_load_n(&helpless_until_ns, __ATOMIC_RELAXED) || !take_turn(now_ns))
 		return;
-	if (tacho_is_alive())
-		status = stream_file_make_ready(stream->current, STEP_BYTES);
+	if (tacho_is_alive() && stream_file_make_ready(stream->current, STEP_BYTES) < 0)
+		__atomic_store_n(&helpless_until_ns, now_ns + NS_PER_S, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&helper.is_growing);
-	if (status < 0)
-		__atomic_store_n(&help_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
 }
 
 /* The helper waits for a core, and all that it has made ready is used: (4) of stream.h. */

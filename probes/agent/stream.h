@@ -2,7 +2,7 @@
  *
  * A thread's first record makes its first file, there and then: a bounded number of system calls,
  * once a thread. From then on the helper makes chunks ready and files in advance; a thread that
- * outruns it helps itself to the end of its file, then drops records, counts them, and never waits.
+ * outruns it helps itself to the end of its file, then drops records, counts them, and does not wait.
  *
  *                 first record               limit reached             limit reached, no file
  *   (no stream) ----------------> writing ------------------> writing -------------------> dropping
@@ -14,8 +14,8 @@
  *     clears that flag, then reads it: one of the two sees the other.
  * (3) A forked child has no stream, no helper and no trace until its own first record.
  * (4) Where all cores are busy the helper may come much later than it was called. A thread that would drop records
- *     meanwhile makes more of its own file ready, three system calls a time, unless somebody makes memory ready just then
- *     or the disk did not take the last. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
+ *     meanwhile makes more of its own file ready, three system calls a time, unless the disk did not take the last.
+ *     Where somebody makes memory ready just then, it gives way, for 200 us at most. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
 #ifndef TACHO_AGENT_STREAM_H
 #define TACHO_AGENT_STREAM_H
 
