@@ -75,6 +75,7 @@ struct _TachoFollow {
 	gint64 cost_ns;			/* of a core: what it took */
 	gint64 grown_ns;		/* when there was something new last */
 	gint64 looked_ns;		/* when the newest look began */
+	gint64 touched_ns;		/* the same of the newest that took in something */
 	gint64 known_ns;    /* the same of the newest by which all that was there is known */
 	guint n_beside;	    /* runs followed by the same process, this one among them */
 	guint64 look_bytes; /* taken in at once */
@@ -84,7 +85,7 @@ struct _TachoFollow {
 	gboolean is_sparing;
 	GHashTable *told;    /* rank -> rows of it, where the run is read whole: (3) */
 	gboolean is_still;   /* what is open has been looked at since */
-	gint64 taken_ns;     /* when the newest look began that took in what had come */
+	gint64 taken_ns;     /* when the newest look began that took in all that had come */
 	gboolean is_limited; /* what came last was not read with the rest */
 	gboolean is_unseen;  /* a rank has just ended, and it is not said how */
 	gboolean is_ending;  /* nobody writes any more */
@@ -812,7 +813,9 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	follow->waiting_bytes = 0;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
-	follow->looked_ns = follow->taken_ns = now_ns;
+	follow->looked_ns = follow->touched_ns = now_ns;
+	if (!run_window_is_behind(follow->window))
+		follow->taken_ns = now_ns;
 	if (!is_worth_it(follow, now_ns, is_over)) {
 		if (run_window_read_bytes(follow->window) == follow->seen_bytes &&
 		    !follow->is_limited)
@@ -834,7 +837,8 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	if (!read_window(follow, timeline))
 		return TRUE;
 	follow->opened_ns = monotonic_ns();
-	follow->known_ns = follow->is_limited ? taken_ns : now_ns;
+	if (!run_window_is_behind(follow->window))
+		follow->known_ns = follow->is_limited ? taken_ns : now_ns;
 	follow->n_opened++;
 	note_cost(follow, used_ns() - begun_ns, bytes);
 	follow->is_over = is_over;
@@ -852,7 +856,7 @@ gboolean tacho_follow_look(TachoFollow *follow, GError **error)
 	/* what was found to be over may still have rows to give, which come with the next look */
 	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
 		is_read = look_once(follow, error);
-	if (follow->taken_ns ==
+	if (follow->touched_ns ==
 	    follow->looked_ns) /* else next to nothing of the files was touched */
 		run_window_rest(follow->window);
 	process_stats_look(follow->stats, follow->ranks);

@@ -191,15 +191,17 @@ static void tell_step(struct run_builder *run, const struct told_classes *classe
 	run_builder_op(run, classes->op, update + 60000, update + 70000, -1);
 }
 
-/* A run of two ranks; the folder's path is the caller's. */
-static gchar *tell_job(enum told_update how)
+/* A run of two ranks that begins at that time of day; the folder's path is the caller's. */
+static gchar *tell_job(enum told_update how, guint64 begin_unix_s)
 {
 	gchar *folder = g_dir_make_tmp("tacho-follow-XXXXXX", NULL);
 
 	for (gint rank = 0; rank < 2; rank++) {
 		struct run_builder *run = run_builder_new(
-			folder, &(struct run_builder_process){
-					.pid = 30 + (guint)rank, .rank = rank, .world_size = 2 });
+			folder, &(struct run_builder_process){ .pid = 30 + (guint)rank,
+							       .rank = rank,
+							       .world_size = 2,
+							       .offset_s = begin_unix_s });
 		struct told_classes classes = {
 			.op = run_builder_class(run, TRACE_KIND_OP, "aten::mm"),
 			.optimizer = run_builder_class(run, TRACE_KIND_ANNOTATION,
@@ -220,7 +222,7 @@ static gchar *tell_job(enum told_update how)
 static void check_told(gconstpointer data)
 {
 	enum told_update how = (enum told_update)GPOINTER_TO_INT(data);
-	g_autofree gchar *folder = tell_job(how);
+	g_autofree gchar *folder = tell_job(how, 0);
 	guint64 n_passed = compare_sparing(folder);
 
 	/* where regions do not tell how many steps there are, none is passed over */
@@ -228,6 +230,33 @@ static void check_told(gconstpointer data)
 		g_assert_cmpuint(n_passed, ==, 0);
 	else
 		g_assert_cmpuint(n_passed, >, N_STEPS / 8);
+	run_builder_remove(folder);
+}
+
+/* Who has not taken in all that is there does not know up to when nothing has happened: else a job that goes on would seem to
+ * stand still. It is known when all has been read. */
+static void check_catching_up(void)
+{
+	g_autofree gchar *folder =
+		tell_job(UPDATE_ONCE, (guint64)g_get_real_time() / G_USEC_PER_SEC);
+	g_autoptr(TachoFollow) follow = tacho_follow_new((const gchar *const[]){ folder }, 1);
+	gint64 begun_us = g_get_monotonic_time(), until_us = begun_us + 50 * G_USEC_PER_SEC;
+	guint n_looks = 0;
+
+	follow_set_look_bytes(follow, 5 * PIECE_BYTES);
+	follow_set_sparing(follow, TRUE);
+	do {
+		g_assert_true(tacho_follow_look(follow, NULL));
+		n_looks++;
+	} while (tacho_follow_is_behind(follow));
+	g_assert_cmpuint(n_looks, >, 4);
+	g_assert_cmpint(tacho_follow_unread_ns(follow), >=,
+			(g_get_monotonic_time() - begun_us) * 1000);
+	while (tacho_follow_unread_ns(follow) > 5 * (gint64)G_USEC_PER_SEC * 1000) {
+		g_assert_cmpint(g_get_monotonic_time(), <, until_us);
+		g_usleep(100000);
+		g_assert_true(tacho_follow_look(follow, NULL));
+	}
 	run_builder_remove(folder);
 }
 
@@ -242,6 +271,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/sparing/two_updates", GINT_TO_POINTER(UPDATE_TWICE), check_told);
 	g_test_add_data_func("/sparing/uncountable", GINT_TO_POINTER(UPDATE_NESTED_NOW_AND_THEN),
 			     check_told);
+	g_test_add_func("/sparing/catching_up", check_catching_up);
 	for (guint i = 0; more[i]; i++) {
 		g_autofree gchar *base = g_path_get_basename(more[i]);
 		g_autofree gchar *name = g_strdup_printf("/follow/%u_%s", i, base);
