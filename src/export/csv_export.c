@@ -192,6 +192,8 @@ static void report_progress(struct csv_export *export)
 /* Nothing on an asynchronous track is inside another. */
 static gint64 *find_self_times(const TachoTimeline *timeline, const TachoTrack *track)
 {
+	if (!track->n_slices)
+		return NULL;
 	if (track->kind == TACHO_TRACK_ASYNC)
 		return g_memdup2(timeline->slices.duration_ns + track->first_slice,
 				 track->n_slices * sizeof(gint64));
