@@ -145,11 +145,15 @@ gint64 import_base_time(const struct import *import)
 	return origin_ns == G_MAXINT64 ? 0 : origin_ns;
 }
 
+/* Times that no run can have are those next to them that it can. */
+static gint64 possible(gint64 time_ns)
+{
+	return CLAMP(time_ns, -TACHO_MAX_TIME_NS, TACHO_MAX_TIME_NS);
+}
+
 static gint64 since(gint64 time_ns, gint64 origin_ns)
 {
-	gint64 result_ns;
-
-	return __builtin_sub_overflow(time_ns, origin_ns, &result_ns) ? G_MAXINT64 / 2 : result_ns;
+	return possible(time_ns) - origin_ns;
 }
 
 static void set_origin(TachoTimeline *timeline)
@@ -158,6 +162,7 @@ static void set_origin(TachoTimeline *timeline)
 
 	if (origin_ns == G_MAXINT64)
 		return;
+	origin_ns = possible(origin_ns);
 	timeline->origin_unix_ns = origin_ns;
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		timeline->slices.start_ns[i] = since(timeline->slices.start_ns[i], origin_ns);
