@@ -21,7 +21,7 @@ figure "CUDA: a launch, recorded" env TACHO_CUPTI="$(ls "$standins"/cuda/12/libc
 	"$build_dir/bin/tacho" record -q --probes cuda --force -o run -- "$standins/cuda_job" cost 100000
 export LD_LIBRARY_PATH=$standins/rocprofiler/1
 figure "HIP and rocprofiler-sdk: a launch" "$standins/rocprofiler_job" cost 100000
-figure "HIP and rocprofiler-sdk: a launch, another tool" env ROCP_TOOL_LIBRARIES="$standins/librocprofiler_other.so" "$standins/rocprofiler_job" cost 100000
+figure "HIP and rocprofiler-sdk: a launch, another tool" env ROCP_TOOL_LIBRARIES="$standins/rocprofiler/librocprofiler_other.so" "$standins/rocprofiler_job" cost 100000
 figure "HIP and rocprofiler-sdk: a launch, recorded" record rocprofiler "$standins/rocprofiler_job" cost 100000
 unset LD_LIBRARY_PATH
 figure "NCCL: an event of its profiler, recorded" record nccl "$standins/nccl_host" 5 cost 100000
