@@ -39,8 +39,8 @@ struct counted_device {
 
 static struct counting counting;
 static struct counter_list list;
-static char names[COUNTERS_MOST]
-		 [NAME_BYTES]; /* of each of the list, as the first device that has it calls it */
+/* Of each of the list, as the first device that has it calls it. */
+static char names[COUNTERS_MOST][NAME_BYTES];
 static struct counted_device devices[N_DEVICES];
 static rocp_handle context;
 static const struct rocp *library;
@@ -65,23 +65,29 @@ static const char *find_functions(void)
 	return NULL;
 }
 
-/* One of the names that stand with a | between them. */
-static bool is_one_of(const char *names, const char *name)
+/* What a device has of the counters that are asked for, by their place in the list. */
+struct offer {
+	uint64_t ids[COUNTERS_MOST];   /* 0: none of the names */
+	unsigned ranks[COUNTERS_MOST]; /* which of the names it is */
+};
+
+/* Which of the names that stand with a | between them it is, from 1 on; 0: none. */
+static unsigned rank_among(const char *choice, const char *name)
 {
 	size_t length = strlen(name);
+	unsigned rank = 1;
 
-	for (const char *at = names; at; at = strchr(at, '|')) {
+	for (const char *at = choice; at; at = strchr(at, '|'), rank++) {
 		at += *at == '|';
 		if (strncmp(at, name, length) == 0 && (at[length] == '|' || !at[length]))
-			return true;
+			return rank;
 	}
-	return false;
+	return 0;
 }
 
-/* The counters of a device that are asked for, by their place in the list; 0: it has none of that name. */
-static int look_up(rocp_handle agent, uint64_t *counters, size_t n, void *ids_pointer)
+static int look_up(rocp_handle agent, uint64_t *counters, size_t n, void *offer_pointer)
 {
-	uint64_t *ids = ids_pointer;
+	struct offer *offer = offer_pointer;
 
 	(void)agent;
 	for (size_t i = 0; i < n; i++) {
@@ -92,11 +98,12 @@ static int look_up(rocp_handle agent, uint64_t *counters, size_t n, void *ids_po
 		    !info.name)
 			continue;
 		for (unsigned k = 0; k < list.n; k++) {
-			if (ids[k] || !is_one_of(list.names[k], info.name))
+			unsigned rank = rank_among(list.names[k], info.name);
+
+			if (!rank || (offer->ids[k] && offer->ranks[k] <= rank))
 				continue;
-			ids[k] = counters[i];
-			if (!*names[k])
-				snprintf(names[k], NAME_BYTES, "%s", info.name);
+			offer->ids[k] = counters[i];
+			offer->ranks[k] = rank;
 		}
 	}
 	return ROCP_SUCCESS;
@@ -126,19 +133,29 @@ static void add_name(char text[COUNTERS_TEXT_BYTES], const char *name)
 	snprintf(text + used, COUNTERS_TEXT_BYTES - used, "%s%s", used ? ", " : "", name);
 }
 
+/* The name of that rank. */
+static void copy_name(char name[NAME_BYTES], const char *choice, unsigned rank)
+{
+	while (--rank)
+		choice = strchr(choice, '|') + 1;
+	snprintf(name, NAME_BYTES, "%.*s", (int)strcspn(choice, "|"), choice);
+}
+
 static void choose_counters(int number)
 {
 	struct counted_device *device = &devices[number];
 	rocp_handle agent = rocp_agent_handle(number);
 	char unknown[COUNTERS_TEXT_BYTES] = "", unfit[COUNTERS_TEXT_BYTES] = "";
-	uint64_t ids[COUNTERS_MOST] = { 0 };
+	struct offer offer = { 0 };
 
-	counting.iterate_counters(agent, look_up, ids);
+	counting.iterate_counters(agent, look_up, &offer);
 	for (unsigned k = 0; k < list.n; k++) {
-		if (!ids[k])
+		if (!offer.ids[k])
 			add_name(unknown, list.names[k]);
-		else if (!add_counter(device, agent, ids[k], k))
+		else if (!add_counter(device, agent, offer.ids[k], k))
 			add_name(unfit, list.names[k]);
+		else if (!*names[k])
+			copy_name(names[k], list.names[k], offer.ranks[k]);
 	}
 	if (*unknown && !list.is_default)
 		tacho_unseen(UNSEEN, "device %d has no counter %s", number, unknown);

@@ -169,6 +169,12 @@ record 1 "" together 10
 counts "kernels that wait for other ranks" SQ_WAVES 10
 record 1 "" fork 5
 counts "counters, fork" SQ_WAVES 50
+counted="TCC_MISS|TCC_HIT,NO_SUCH|SQ_WAVES|SQ_INSTS_VALU" # the device tells of them the other way round
+record 1 "" train 5
+counts "the first of several names" TCC_MISS 25
+counts "the first that there is" SQ_WAVES 25
+[ "$(ask "select count(distinct t.name) $of_kernels glob '[TS]*'")" = 2 ] || wrong "of several names more than one is counted"
+counted=SQ_WAVES
 record 1 nocounting train 5
 grep -q "refuses to count kernels" err && grep -q "hardware counters" run/unseen || wrong "counting is refused: $(cat err)"
 [ "$(ask "select count(*) from slice where category = 'kernel'")" = 25 ] || wrong "counting is refused: kernels"
