@@ -75,7 +75,6 @@ struct _TachoFollow {
 	gint64 cost_ns;			/* of a core: what it took */
 	gint64 grown_ns;		/* when there was something new last */
 	gint64 looked_ns;		/* when the newest look began */
-	gint64 touched_ns;		/* the same of the newest that took in something */
 	gint64 known_ns;    /* the same of the newest by which all that was there is known */
 	guint n_beside;	    /* runs followed by the same process, this one among them */
 	guint64 look_bytes; /* taken in at once */
@@ -85,6 +84,7 @@ struct _TachoFollow {
 	gboolean is_sparing;
 	GHashTable *told;    /* rank -> rows of it, where the run is read whole: (3) */
 	gboolean is_still;   /* what is open has been looked at since */
+	gboolean is_taken;   /* the newest look took in what had come: it touched the files */
 	gint64 taken_ns;     /* when the newest look began that took in all that had come */
 	gboolean is_limited; /* what came last was not read with the rest */
 	gboolean is_unseen;  /* a rank has just ended, and it is not said how */
@@ -804,7 +804,8 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	TachoTimeline *timeline;
 	guint64 bytes;
 
-	if (may_wait(follow, now_ns)) {
+	follow->is_taken = !may_wait(follow, now_ns);
+	if (!follow->is_taken) {
 		follow->looked_ns = now_ns;
 		return TRUE;
 	}
@@ -813,7 +814,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	follow->waiting_bytes = 0;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
-	follow->looked_ns = follow->touched_ns = now_ns;
+	follow->looked_ns = now_ns;
 	if (!run_window_is_behind(follow->window))
 		follow->taken_ns = now_ns;
 	if (!is_worth_it(follow, now_ns, is_over)) {
@@ -856,8 +857,7 @@ gboolean tacho_follow_look(TachoFollow *follow, GError **error)
 	/* what was found to be over may still have rows to give, which come with the next look */
 	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
 		is_read = look_once(follow, error);
-	if (follow->touched_ns ==
-	    follow->looked_ns) /* else next to nothing of the files was touched */
+	if (follow->is_taken)
 		run_window_rest(follow->window);
 	process_stats_look(follow->stats, follow->ranks);
 	return is_read;

@@ -390,6 +390,11 @@ static bool make_own_room(struct tacho_writer *writer)
 	return grant(writer, file);
 }
 
+static bool has_room(const struct tacho_writer *writer, uint32_t size_bytes)
+{
+	return (size_t)(writer->limit - writer->cursor) >= size_bytes;
+}
+
 static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 {
 	struct stream_file *spare;
@@ -410,8 +415,8 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 		}
 	}
 	call_helper();
-	return (size_t)(writer->limit - writer->cursor) >= size_bytes ||
-	       (make_own_room(writer) && (size_t)(writer->limit - writer->cursor) >= size_bytes);
+	return has_room(writer, size_bytes) ||
+	       (make_own_room(writer) && has_room(writer, size_bytes));
 }
 
 static time_t retry_after_s; /* atomic */
@@ -451,18 +456,17 @@ bool tacho_record_wait(uint32_t size_bytes, uint32_t *milliseconds)
 	struct tacho_writer *writer = &tacho_writer;
 	const struct timespec one_ms = { 0, 1000000 };
 	int cause = errno;
-	bool has_room;
+	bool is_found;
 
 	/* a thread's first file is made by its first record */
-	while (!(has_room = !tacho_is_alive() || writer->is_busy || !writer->stream ||
-			    (size_t)(writer->limit - writer->cursor) >= size_bytes ||
-			    find_room(writer, size_bytes)) &&
+	while (!(is_found = !tacho_is_alive() || writer->is_busy || !writer->stream ||
+			    has_room(writer, size_bytes) || find_room(writer, size_bytes)) &&
 	       *milliseconds) {
 		nanosleep(&one_ms, NULL);
 		--*milliseconds;
 	}
 	errno = cause;
-	return has_room;
+	return is_found;
 }
 
 /* The stream is of a recording that was stopped: streams_stop() has it. */
@@ -478,7 +482,7 @@ bool tacho_record_make_room(uint32_t size_bytes)
 {
 	struct tacho_writer *writer = &tacho_writer;
 	int cause = errno;
-	bool has_room;
+	bool is_found;
 
 	if (!tacho_is_alive())
 		return false;
@@ -488,11 +492,10 @@ bool tacho_record_make_room(uint32_t size_bytes)
 		return drop(writer);
 	if (writer->scratch)
 		return tacho_scratch_rewind(), true;
-	has_room = (writer->stream || open_first_file(writer)) &&
-		   ((size_t)(writer->limit - writer->cursor) >= size_bytes ||
-		    find_room(writer, size_bytes) || drop(writer));
+	is_found = (writer->stream || open_first_file(writer)) &&
+		   (has_room(writer, size_bytes) || find_room(writer, size_bytes) || drop(writer));
 	errno = cause;
-	return has_room;
+	return is_found;
 }
 
 /* --- scratch ------------------------------------------------------------------------------ */

@@ -15,7 +15,8 @@
  * (3) A forked child has no stream, no helper and no trace until its own first record.
  * (4) Where all cores are busy the helper may come much later than it was called. A thread that would drop records
  *     meanwhile makes more of its own file ready, three system calls a time, unless the disk did not take the last.
- *     Where somebody makes memory ready just then, it gives way, for 200 us at most. It allocates nothing: who forks may have taken the allocator's locks and wait for ours. */
+ *     Where somebody makes memory ready just then, it gives way, for 200 us at most. It allocates nothing: who forks may have
+ *     taken the allocator's locks and wait for ours. */
 #ifndef TACHO_AGENT_STREAM_H
 #define TACHO_AGENT_STREAM_H
 
