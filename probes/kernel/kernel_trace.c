@@ -179,8 +179,9 @@ static const char *call_text(const struct kernel_off_cpu *event, char number[24]
 static void add_off_cpu(struct kernel_trace *trace, const struct kernel_off_cpu *event)
 {
 	struct encoded to;
-	char number[24];
+	char number[24], call[32];
 
+	snprintf(call, sizeof(call), "%s", call_text(event, number));
 	begin_event(&to, EVENT_OFF_CPU, event->event.stamp, event->event.pid, event->event.tid);
 	put_u64(&to, event->out_ns);
 	put_u64(&to, event->wake_ns);
@@ -192,7 +193,7 @@ static void add_off_cpu(struct kernel_trace *trace, const struct kernel_off_cpu 
 	put_u32(&to, event->waker_pid);
 	put_u32(&to, event->waker_tid);
 	put_u8(&to, event->other_is_kernel != 0);
-	put_text(&to, call_text(event, number), 32);
+	put_text(&to, call, sizeof(call));
 	put_text(&to, event->other, sizeof(event->other));
 	put_text(&to, event->waker, sizeof(event->waker));
 	hold(trace, &to, event->event.stamp);

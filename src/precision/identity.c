@@ -190,7 +190,7 @@ enum operation_key {
 static gboolean read_member(StrictJson *json, enum operation_key key, struct identity *identity,
 			    struct identity_operation *operation)
 {
-	gdouble count;
+	gdouble count = 0;
 
 	switch (key) {
 	case KEY_MODULE:
