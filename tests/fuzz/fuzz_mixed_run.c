@@ -226,12 +226,20 @@ static gint64 run_time(const struct scene *scene, gint64 system_ns)
 			(gdouble)(after->stamp - before->stamp) / (gdouble)length_ns);
 }
 
+/* What the run's clock counts from. A run that has recorded nothing has no time: its first trace's counts. */
+static gint64 run_base(const struct scene *scene)
+{
+	return scene->flags & MONOTONIC && !scene->own->len && !scene->readings->len ? MONO_NS
+										     : BASE_NS;
+}
+
 /* Whether a slice of that name and length begins within 2 ns of that time of the run's clock. */
-static gboolean has_slice(const TachoTimeline *timeline, const struct row *row, gint64 time_ns)
+static gboolean has_slice(const struct scene *scene, const TachoTimeline *timeline,
+			  const struct row *row, gint64 time_ns)
 {
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		gint64 apart_ns =
-			timeline->slices.start_ns[i] + timeline->origin_unix_ns - BASE_NS - time_ns;
+		gint64 apart_ns = timeline->slices.start_ns[i] + timeline->origin_unix_ns -
+				  run_base(scene) - time_ns;
 
 		if (ABS(apart_ns) <= 2 && timeline->slices.duration_ns[i] == row->duration_ns &&
 		    strcmp(tacho_slice_name(timeline, i), row->name) == 0)
@@ -291,7 +299,7 @@ static void check_rows(const struct scene *scene, const TachoTimeline *timeline,
 		const struct row *row = &g_array_index(rows, struct row, i);
 		gint64 time_ns = run_time(scene, row->start_ns);
 
-		if (!has_slice(timeline, row, time_ns) && !has_twin(scene, index, row))
+		if (!has_slice(scene, timeline, row, time_ns) && !has_twin(scene, index, row))
 			FUZZ_FAIL("%s of trace %u, at %" G_GINT64_FORMAT " ns, is not there",
 				  row->name, index, time_ns);
 	}
@@ -334,7 +342,7 @@ static void check(const struct scene *scene, const TachoTimeline *timeline)
 	for (guint i = 0; i < scene->own->len; i++) {
 		const struct row *own = &g_array_index(scene->own, struct row, i);
 
-		if (!has_slice(timeline, own, own->start_ns))
+		if (!has_slice(scene, timeline, own, own->start_ns))
 			FUZZ_FAIL("%s of the run, at %" G_GINT64_FORMAT " ns, is not there",
 				  own->name, own->start_ns);
 	}
