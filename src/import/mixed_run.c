@@ -7,6 +7,7 @@
 #include "base/partition_point.h"
 #include "import/added_steps.h"
 #include "import/added_trace.h"
+#include "import/inner_collectives.h"
 #include "import/same_records.h"
 #include "import/timeline_join.h"
 #include "trace/clock_map.h"
@@ -582,6 +583,7 @@ static gboolean lay_in(struct laying *laying, struct timeline_join *join,
 	place_tracks(laying, join);
 	drop_memory(laying, join);
 	ret_counts->n_same = same_records_find(join, n_slices);
+	ret_counts->n_same += inner_collectives_find(join, n_slices);
 	ret_counts->n_added = count_taken(laying->trace, join) - ret_counts->n_same;
 	count_added(laying, join);
 	timeline_join_rows(join);

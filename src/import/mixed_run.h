@@ -5,7 +5,7 @@
  * (2) Times since 1970 are CLOCK_REALTIME, and times since the machine's start CLOCK_MONOTONIC. The run's processes read both
  *     about once a second, so each such time is a time of the run's clock, whatever the clocks did meanwhile. Times of neither
  *     cannot be laid into the run.
- * (3) What both recorded counts once: same_records.h.
+ * (3) What both recorded counts once: same_records.h, and of collectives inner_collectives.h.
  * (4) Processes that are none of the run's have the clock of their host, and the ranks that the trace tells.
  *
  * docs/decisions/0024-mixed-runs.md says why. */

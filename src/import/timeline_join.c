@@ -276,8 +276,8 @@ static void join_moments(const struct timeline_join *join)
 	}
 }
 
-/* What importers tell of slices; correlate finds the rest. */
-static void join_flows(const struct timeline_join *join)
+/* What importers tell of slices; correlate finds the rest. What queued a collective that was there, its own timeline tells. */
+static void join_flows(const struct timeline_join *join, guint32 n_before)
 {
 	const TachoTimeline *from = join->from;
 	guint n = from->is_correlated ? from->n_read_flows : from->flows->len;
@@ -287,16 +287,20 @@ static void join_flows(const struct timeline_join *join)
 
 		row.from = join->slices[row.from];
 		row.to = join->slices[row.to];
-		if (row.from != TACHO_NONE && row.to != TACHO_NONE)
-			g_array_append_val(join->to->flows, row);
+		if (row.from == TACHO_NONE || row.to == TACHO_NONE ||
+		    (row.kind == TACHO_FLOW_QUEUE_COLLECTIVE && row.to < n_before &&
+		     row.from >= n_before))
+			continue;
+		g_array_append_val(join->to->flows, row);
 	}
 }
 
-static void join_links(const struct timeline_join *join)
+/* `n_before`: the rows that the other timeline had. */
+static void join_links(const struct timeline_join *join, guint32 n_before)
 {
 	const TachoTimeline *from = join->from;
 
-	join_flows(join);
+	join_flows(join, n_before);
 	for (guint i = 0; i < from->graph_work->len; i++) {
 		TachoGraphWork row = g_array_index(from->graph_work, TachoGraphWork, i);
 
@@ -341,6 +345,7 @@ static void join_problems(const struct timeline_join *join)
 void timeline_join_rows(struct timeline_join *join)
 {
 	TachoTimeline *to = join->to;
+	guint32 n_before = to->slices.n;
 
 	join_meanings(join);
 	join_children(join);
@@ -348,7 +353,7 @@ void timeline_join_rows(struct timeline_join *join)
 	join_devices(join);
 	join_slices(join);
 	join_moments(join);
-	join_links(join);
+	join_links(join, n_before);
 	join_problems(join);
 	to->expected_ranks = MAX(to->expected_ranks, join->from->expected_ranks);
 	to->resolution_ns = MAX(to->resolution_ns, join->from->resolution_ns);
