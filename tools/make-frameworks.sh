@@ -14,9 +14,10 @@ value()
 		is_in && $1 == key { sub(/^[^=]*= */, ""); print }' "$source_dir/tests/frameworks/environments.ini"
 }
 
-# A Python of that version: on the PATH, or one of pyenv's.
+# A Python of that version: by its path, on the PATH, or one of pyenv's.
 interpreter()
 {
+	[ ! -x "$1" ] || { echo "$1"; return; }
 	command -v "python$1" && return
 	ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3 2>/dev/null | tail -1
 }
@@ -30,19 +31,29 @@ from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
 ShareMemCommBuilder().load(verbose=False)' >/dev/null
 }
 
+# What pip has to compile, beside the system's packages: build FOLDER NAME
+build()
+{
+	local builds
+
+	builds=$(value "$2" builds)
+	[ -z "$builds" ] || env $(value "$2" with) "$1/bin/pip" install -q --no-deps --no-build-isolation $builds
+}
+
 for name in $(sed -n 's/^\[\(.*\)\]$/\1/p' "$source_dir/tests/frameworks/environments.ini"); do
 	[ $# = 0 ] || [[ " $* " = *" $name "* ]] || continue
 	packages=$(value "$name" packages)
 	[ "$packages" ] || continue # the system's own Python
+	made_from="$packages $(value "$name" builds) $(value "$name" with)"
 	mark=$folder/$name/made-from
-	[ "$(cat "$mark" 2>/dev/null)" = "$packages" ] && continue
+	[ "$(cat "$mark" 2>/dev/null)" = "$made_from" ] && continue
 	python=$(interpreter "$(value "$name" python)")
 	[ "$python" ] || { echo "$name: there is no Python $(value "$name" python): left out"; continue; }
-	echo "$name: $packages"
+	echo "$name: $made_from"
 	rm -rf "${folder:?}/$name"
-	"$python" -m venv "$folder/$name"
-	if "$folder/$name/bin/pip" install -q $packages && compile_ops "$folder/$name"; then
-		echo "$packages" >"$mark"
+	"$python" -m venv $([ -z "$(value "$name" builds)" ] || echo --system-site-packages) "$folder/$name"
+	if "$folder/$name/bin/pip" install -q $packages && build "$folder/$name" "$name" && compile_ops "$folder/$name"; then
+		echo "$made_from" >"$mark"
 	else
 		echo "$name: pip could not install this: left out"
 		rm -rf "${folder:?}/$name"

@@ -66,6 +66,7 @@ JOBS = {
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
     "checkpoints": ("DDP, loader workers, asynchronous checkpoints", "torchrun", TORCHRUN + ["checkpoints.py"]),
     "players": ("learners and actors, four programs", "torchrun", TORCHRUN + ["players.py"]),
+    "horovod": ("Horovod's DistributedOptimizer, MPI", "mpirun", MPIRUN + ["horovod_optimizer"]),
     # TWICE as many steps, of which STEPS are profiled; RANKS behind the command where it is not N_RANKS
     "tf-fit": ("Keras fit", "-", ["tensorflow_jobs.py", "fit", "TWICE"], 1),
     "tf-loop": ("loop with tf.function", "-", ["tensorflow_jobs.py", "loop", "TWICE"], 1),
