@@ -176,7 +176,7 @@ def run_whole(arguments, model, batch, ways):
 
 def run_by_turns(arguments, model, batch):
     """One process in which kinds of steps take turns: slow-downs in percent, by the wall clock and in processor time."""
-    options = argparse.Namespace(build=arguments.build, model=model, batch=batch, steps=JOBS[model][3], probes="all", keep_memory=False,
+    options = argparse.Namespace(build=arguments.build, model=model, batch=batch, steps=JOBS[model][3], probes="all", ranks=1, keep_memory=False,
                                  null=False, python=arguments.python)
     with tempfile.TemporaryDirectory() as folder:
         turns, info = alternate.run_job(options, folder)
