@@ -387,7 +387,8 @@ static void end(struct nccl_slot *slot)
 	bool is_task =
 		slot->type == NCCL_COLL || slot->type == NCCL_P2P || slot->type == NCCL_CE_COLL;
 
-	if (!nccl_slot_stop(slot, now))
+	/* nothing ends later than what is no collective */
+	if (!nccl_slot_stop(slot, is_task ? now : 0))
 		return;
 	if (is_task) {
 		nccl_slot_settle(slot);
@@ -570,7 +571,8 @@ static int start_event(int version, void *context, void **handle,
 	*handle = nccl_slot_handle(slot);
 	if (!communicator || !is_wanted(event.type))
 		return NCCL_SUCCESS;
-	slot->begin_ticks = tacho_ticks();
+	if (event.type & (NCCL_KERNEL_CH | NCCL_KERNEL_LAUNCH))
+		slot->begin_ticks = tacho_ticks();
 	find_parent(slot, &event);
 	begin(slot, communicator, &event);
 	return NCCL_SUCCESS;

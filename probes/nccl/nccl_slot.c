@@ -57,7 +57,7 @@ static void clear(struct nccl_slot *slot)
 	slot->type = 0;
 	slot->is_send = slot->channel = 0;
 	slot->generation = tacho_generation();
-	__atomic_store_n(&slot->is_stopped, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->is_stopped, 0, __ATOMIC_RELAXED);
 }
 
 struct nccl_slot *nccl_slot_new(void)
@@ -69,7 +69,8 @@ struct nccl_slot *nccl_slot_new(void)
 		if (!take(slot))
 			continue;
 		clear(slot);
-		__atomic_store_n(&slot->number, number, __ATOMIC_SEQ_CST);
+		/* nobody has the number yet */
+		__atomic_store_n(&slot->number, number, __ATOMIC_RELEASE);
 		return slot;
 	}
 	return NULL;

@@ -25,12 +25,12 @@ struct nccl_slot {
 	uint64_t context;	    /* that NCCL gave with it */
 	uint64_t timer;		    /* KERNEL_CH: of its begin; 0: not told */
 	uint64_t timer_end;
-	uint64_t begin_ticks;
-	uint64_t end_ticks;  /* atomic; latest that is known; 0: none */
-	uint32_t n_running;  /* atomic; of those that work for it */
-	uint32_t is_stopped; /* atomic */
-	uint32_t type;	     /* enum nccl_type */
-	uint32_t generation; /* of the process (tacho_generation()) */
+	uint64_t begin_ticks; /* KERNEL_CH, KERNEL_LAUNCH */
+	uint64_t end_ticks;   /* atomic; of a collective, the latest that is known; 0: none */
+	uint32_t n_running;   /* atomic; of those that work for it */
+	uint32_t is_stopped;  /* atomic */
+	uint32_t type;	      /* enum nccl_type */
+	uint32_t generation;  /* of the process (tacho_generation()) */
 	uint8_t is_send;
 	uint8_t channel;
 };
@@ -42,7 +42,7 @@ struct nccl_slot *nccl_slot_find(const void *handle);
 void *nccl_slot_handle(const struct nccl_slot *slot);
 bool nccl_handle_is_ours(const void *handle);
 
-/* The event ended at `end_ticks`; its place may be used again when nothing works for it. False: it had before. */
+/* The event ended at `end_ticks` (0 where nobody asks); its place may be used again when nothing works for it. False: it had before. */
 bool nccl_slot_stop(struct nccl_slot *slot, uint64_t end_ticks);
 
 /* What `slot` is works for the collective `number` until nccl_slot_leave(). False: that is not there any more. */
