@@ -4,6 +4,7 @@
 #include <tacho/import.h>
 
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "ctf_lines.h"
 #include "run_builder.h"
 #include "timeline_text.h"
@@ -181,6 +182,66 @@ static void test_same(void)
 	g_assert_cmpint(args.sequence, ==, 4);
 	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->first, ==, 3);
 	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->second, ==, 1);
+	scene_release(&scene);
+}
+
+static void add_collective(struct scene *scene, guint64 begin_ns, guint64 end_ns)
+{
+	guint32 class_id =
+		run_builder_class(scene->builder, TRACE_KIND_COLLECTIVE, "MPI_Allreduce");
+	struct record_collective *record =
+		run_builder_record(scene->builder, class_id, begin_ns, sizeof(*record));
+
+	record->duration = end_ns - begin_ns;
+	record->bytes = 4096;
+}
+
+/* Of Horovod's coordinator: what it agreed on from `begin_us`, and exchanged from 1 ms after that for `dur_us`. */
+static gchar *horovod_rows(gint64 begin_us, gint64 dur_us)
+{
+	return g_strdup_printf(
+		"{\"ph\": \"B\", \"name\": \"NEGOTIATE_ALLREDUCE\", \"pid\": 1, \"ts\": "
+		"%" G_GINT64_FORMAT "}, {\"ph\": \"E\", \"pid\": 1, \"ts\": %" G_GINT64_FORMAT
+		"}, {\"ph\": \"B\", \"name\": \"ALLREDUCE\", \"pid\": 1, \"ts\": %" G_GINT64_FORMAT
+		"}, {\"ph\": \"B\", \"name\": \"MPI_ALLREDUCE\", \"pid\": 1, \"ts\": "
+		"%" G_GINT64_FORMAT "}, {\"ph\": \"E\", \"pid\": 1, \"ts\": %" G_GINT64_FORMAT
+		"}, {\"ph\": \"E\", \"pid\": 1, \"ts\": %" G_GINT64_FORMAT "}",
+		begin_us, begin_us + 900, begin_us + 1000, begin_us + 1000,
+		begin_us + 1000 + dur_us, begin_us + 1000 + dur_us);
+}
+
+/* Horovod's allreduce is the longest MPI_Allreduce in it, which its negotiation has not queued; one in which the run has none stays, and
+ * so does the run's that is in none of them. */
+static void test_inner_collectives(void)
+{
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *told = horovod_rows(8000, 9000);
+	g_autofree gchar *alone = horovod_rows(50000, 1000);
+	g_autofree gchar *rows =
+		g_strdup_printf("{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, \"args\": "
+				"{\"start_time_since_epoch_in_micros\": %" G_GINT64_FORMAT
+				"}}, {\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, "
+				"\"args\": {\"name\": \"grad\"}}, %s, %s",
+				BASE_US, told, alone);
+	guint n_collectives = 0;
+	struct scene scene;
+
+	scene_init(&scene, 0);
+	run_builder_stream(scene.builder, 10);
+	add_collective(&scene, 10 * MS, 14 * MS);
+	add_collective(&scene, 15 * MS, 16 * MS);
+	add_collective(&scene, 30 * MS, 34 * MS);
+	run_builder_end(scene.builder);
+	add_trace(&scene, "t", "pid=33\n", rows);
+	timeline = open_run(&scene);
+	timeline_assert_slice(timeline, "MPI_Allreduce", 2, "collective", 22 * MS, 4 * MS);
+	timeline_assert_slice(timeline, "allreduce", 0, "collective", 43 * MS, 1 * MS);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		n_collectives += timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE;
+	g_assert_cmpuint(n_collectives, ==, 3 + 1);
+	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->second, ==, 1);
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
+		g_assert_true(flow->to == timeline_find(timeline, "allreduce", 0));
 	scene_release(&scene);
 }
 
@@ -462,6 +523,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mixed_run/monotonic", test_monotonic);
 	g_test_add_func("/mixed_run/base", test_base);
 	g_test_add_func("/mixed_run/same", test_same);
+	g_test_add_func("/mixed_run/inner collectives", test_inner_collectives);
 	g_test_add_func("/mixed_run/layers", test_layers);
 	g_test_add_func("/mixed_run/rank", test_rank);
 	g_test_add_func("/mixed_run/handle", test_handle);
