@@ -1,8 +1,11 @@
 #include "event_name.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define N_CHAINS 4096
+
+static_assert(sizeof(struct event_name_slot) == 32, "slots do not lie across lines");
 
 static struct event_name *chains[N_CHAINS]; /* atomic */
 
@@ -20,6 +23,11 @@ static uint64_t hash_text(const char *text, size_t length, uint8_t scope)
 	for (; length; text++, length--)
 		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 32;
+}
+
+uint64_t event_name_hash(const char *text, uint8_t scope)
+{
+	return hash_text(text, strlen(text), scope);
 }
 
 static bool begins_with(const char *text, const char *prefix)

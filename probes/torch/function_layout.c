@@ -143,6 +143,31 @@ static const char *find_forward_thread(struct torch_layout *layout)
 	return NULL;
 }
 
+/* A variant of a text and an operator's schema. The text is a std::string_view (its length before its address) or a std::string (of
+ * the ABI with its length and 16 bytes behind the address, or of the older one, which is an address); the byte behind the longer alternative
+ * says which it is. */
+static void find_name(struct torch_layout *layout)
+{
+	uint32_t text = find_word((uint64_t)(uintptr_t)trial.torch->name(trial.object));
+	uint32_t begin = 0, kind = 0;
+
+	layout->name = layout->name_kind = 0;
+	if (text > 1 && trial.object[text - 1] == strlen(KNOWN_NAME)) {
+		begin = text - 1;
+		kind = text + 1;
+	} else if (text && trial.object[text + 1] == strlen(KNOWN_NAME)) {
+		begin = text;
+		kind = text + 4;
+	} else if (text) {
+		begin = text;
+		kind = text + 1;
+	}
+	if (!begin || (uint8_t)trial.object[kind] == TORCH_NAME_SCHEMA)
+		return;
+	layout->name = begin * 8;
+	layout->name_kind = kind * 8;
+}
+
 static void begin(void)
 {
 	struct torch_descriptor descriptor = { strlen(KNOWN_NAME), KNOWN_NAME, 0 };
@@ -176,6 +201,8 @@ static const char *try_function(struct torch_layout *layout)
 		odd = find_arguments(layout);
 	if (!odd)
 		odd = find_forward_thread(layout);
+	if (!odd)
+		find_name(layout);
 	trial.torch->destruct(trial.object);
 	if (odd)
 		return odd;

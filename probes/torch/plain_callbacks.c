@@ -31,7 +31,8 @@
 #include "shape_steps.h"
 #include "event_name.h"
 
-#define MAX_OPEN 128
+#define MAX_OPEN   128
+#define LINE_BYTES 64 /* of a processor's caches */
 
 struct open_event {
 	const void *function;
@@ -48,8 +49,8 @@ struct thread_state {
 	const void *just_begun; /* the last operation, until one ends */
 	bool just_begun_shaped; /* by which callback */
 	struct shape_patience patience;
+	struct event_name_slot names[EVENT_NAME_SLOTS] __attribute__((aligned(LINE_BYTES)));
 	struct open_event open[MAX_OPEN];
-	struct event_name_slot names[EVENT_NAME_SLOTS];
 	uint64_t tensors[TENSOR_LIST_WORDS]; /* here for their size: a stack may be small */
 };
 
@@ -82,9 +83,9 @@ static __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 	bool is_forked = self != NULL;
 
 	if (!self) {
-		self = calloc(1, sizeof(*self));
-		if (!self)
+		if (posix_memalign((void **)&self, LINE_BYTES, sizeof(*self)) != 0)
 			return NULL;
+		memset(self, 0, sizeof(*self));
 		pthread_setspecific(state_key, self);
 		state = self;
 		callback_switch_meet_thread();
@@ -115,10 +116,40 @@ static inline struct thread_state *thread_state_now(void)
 	return self;
 }
 
-static inline struct event_name *name_of(struct thread_state *self, const void *function)
+static __attribute__((noinline)) struct event_name_slot *
+slot_fill(struct event_name_slot *slot, const char *text, struct event_name_slot found)
 {
-	return event_name_find(self->names, torch.name(function),
-			       torch_byte(function, reader.layout.scope));
+	found.name = event_name_intern(text, found.scope);
+	if (!found.name)
+		return NULL;
+	found.role = found.name->role;
+	found.class_id = event_name_class(found.name);
+	*slot = found;
+	return slot;
+}
+
+/* What the thread knows of the event's name: an operator's by the address of its schema, another by what the text hashes to. An
+ * operator may go and another come in its place, and two texts may hash to one: where tensors are asked, which takes longer by far,
+ * the text is compared as well (`is_sure`). NULL: no memory. */
+static inline struct event_name_slot *slot_of(struct thread_state *self, const void *function,
+					      bool is_sure)
+{
+	struct event_name_slot found = {
+		.scope = torch_byte(function, reader.layout.scope),
+		.is_fixed = reader.layout.name_kind &&
+			    torch_byte(function, reader.layout.name_kind) == TORCH_NAME_SCHEMA,
+	};
+	const char *text = found.is_fixed && !is_sure ? NULL : torch.name(function);
+	struct event_name_slot *slot;
+
+	found.key = found.is_fixed ? torch_word(function, reader.layout.name)
+				   : event_name_hash(text, found.scope);
+	slot = event_name_place(self->names, found.key);
+	if (TACHO_UNLIKELY(slot->key != found.key || slot->scope != found.scope ||
+			   slot->is_fixed != found.is_fixed || !slot->class_id ||
+			   (is_sure && strcmp(slot->name->text, text) != 0)))
+		return slot_fill(slot, text ? text : torch.name(function), found);
+	return slot;
 }
 
 /* --- what is open --------------------------------------------------------------------------- */
@@ -271,9 +302,8 @@ static __attribute__((noinline)) void enter_group(struct thread_state *self, con
 static inline struct torch_context *begin_op(const void *function, bool is_shaped)
 {
 	struct thread_state *self = thread_state_now();
-	struct event_name *name = self ? name_of(self, function) : NULL;
+	struct event_name_slot *name = self ? slot_of(self, function, is_shaped) : NULL;
 	struct open_event *event;
-	uint32_t class_id;
 
 	if (TACHO_UNLIKELY(!name))
 		return NULL;
@@ -285,15 +315,14 @@ static inline struct torch_context *begin_op(const void *function, bool is_shape
 		return NULL;
 	self->just_begun = function;
 	self->just_begun_shaped = is_shaped;
-	class_id = event_name_class(name);
 	event = push_open(self);
 	event->function = function;
 	event->role = name->role;
 	event->outer_group = self->group;
 	if (TACHO_UNLIKELY(is_shaped && name->role == EVENT_COLLECTIVE_OP))
 		enter_group(self, function);
-	event->record = is_shaped ? begin_shaped_record(function, class_id)
-				  : begin_bare_record(function, class_id);
+	event->record = is_shaped ? begin_shaped_record(function, name->class_id)
+				  : begin_bare_record(function, name->class_id);
 	shape_steps_see(name, &self->patience, is_shaped);
 	return NULL;
 }
@@ -417,23 +446,21 @@ static void begin_region(uint32_t class_id, struct shared_slice *slice)
 static struct torch_context *begin_user_scope(const void *function)
 {
 	struct thread_state *self;
-	struct event_name *name;
+	struct event_name_slot *name;
 	struct shared_slice *slice;
-	uint32_t class_id;
 
 	shape_steps_begin(torch.name(function));
 	self = thread_state_now();
-	name = self ? name_of(self, function) : NULL;
+	name = self ? slot_of(self, function, true) : NULL;
 	slice = name ? calloc(1, sizeof(*slice)) : NULL;
 	if (!slice)
 		return NULL;
-	class_id = event_name_class(name);
 	slice->context.methods = &slice_table[2];
 	slice->generation = self->generation;
 	if (name->role == EVENT_COLLECTIVE)
-		begin_collective(function, class_id, self->group, slice);
+		begin_collective(function, name->class_id, self->group, slice);
 	else
-		begin_region(class_id, slice);
+		begin_region(name->class_id, slice);
 	return &slice->context;
 }
 

@@ -48,16 +48,27 @@ void shape_steps_lose_patience(struct shape_patience *patience);
 void shape_steps_force(bool is_shaped);
 void shape_steps_resume(void);
 
+/* An operation was met of which this thread does not know that it was asked. */
+static inline void shape_steps_meet(struct event_name_slot *slot, bool is_shaped)
+{
+	struct event_name *name = slot->name;
+
+	if (__atomic_load_n(&name->has_shapes, __ATOMIC_RELAXED)) {
+		slot->has_shapes = 1;
+	} else if (is_shaped) {
+		slot->has_shapes = 1;
+		__atomic_store_n(&name->has_shapes, 1, __ATOMIC_RELAXED);
+	} else {
+		shape_steps_want();
+	}
+}
+
 /* An operation was met. */
-static inline void shape_steps_see(struct event_name *name, struct shape_patience *patience,
+static inline void shape_steps_see(struct event_name_slot *slot, struct shape_patience *patience,
 				   bool is_shaped)
 {
-	if (TACHO_UNLIKELY(!__atomic_load_n(&name->has_shapes, __ATOMIC_RELAXED))) {
-		if (is_shaped)
-			__atomic_store_n(&name->has_shapes, 1, __ATOMIC_RELAXED);
-		else
-			shape_steps_want();
-	}
+	if (TACHO_UNLIKELY(!slot->has_shapes))
+		shape_steps_meet(slot, is_shaped);
 	if (!is_shaped && TACHO_UNLIKELY(++patience->n_ops == SHAPE_STEPS_LONG))
 		shape_steps_lose_patience(patience);
 }

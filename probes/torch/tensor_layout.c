@@ -115,8 +115,19 @@ static struct {
 	const struct torch_symbols *torch;
 	const struct torch_layout *layout;
 	int n_begun, n_ended;
-	bool is_odd;
+	bool is_odd, has_schema;
 } trial;
+
+/* A schema begins with the operator's name, a std::string, which begins with the address of the text. */
+static bool has_schema(const void *function, const char *name)
+{
+	uint64_t schema = torch_word(function, trial.layout->name);
+
+	return trial.layout->name_kind &&
+	       torch_byte(function, trial.layout->name_kind) == TORCH_NAME_SCHEMA &&
+	       schema > LOW_LIMIT &&
+	       torch_word((void *)(uintptr_t)schema, 0) == (uint64_t)(uintptr_t)name;
+}
 
 /* One argument: the tensor, and the tag that says so. */
 static bool is_known_argument(const uint64_t *argument)
@@ -132,6 +143,7 @@ static struct torch_context *begin_zero(const void *function)
 		(const uint64_t *)(uintptr_t)torch_word(function, trial.layout->inputs);
 
 	trial.n_begun++;
+	trial.has_schema = has_schema(function, name);
 	if (!name || strcmp(name, "aten::zero_") != 0 ||
 	    torch_byte(function, trial.layout->scope) != TORCH_FUNCTION ||
 	    torch_word(function, trial.layout->inputs + 8) != 1 || !is_known_argument(inputs))
@@ -202,5 +214,7 @@ const char *tensor_layout_prove(const struct torch_symbols *torch, struct torch_
 		return "the storage of a tensor";
 	if (!are_arguments_as_known(torch, layout))
 		return "the arguments of an operation";
+	if (!trial.has_schema)
+		layout->name_kind = 0;
 	return find_list_tag(torch, layout) ? NULL : "a list of tensors";
 }

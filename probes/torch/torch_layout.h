@@ -8,6 +8,7 @@
  *                   thread and scope by their values; its sequence number by one that is like no other;
  *                   its inputs and outputs by what num_inputs() and num_outputs() say once we have
  *                   written there; the asynchronous flag by _setAsync(); what is between these by order.
+ *                   its name by the address that name() tells; whether that is a schema's, by aten::zero_, below.
  *   callbacks       begin and end were called once each, with our object and our context, which was freed.
  *   tensors         two on the CPU and one without memory, of known shapes, types and devices; the
  *                   storage by data_ptr<double>().
@@ -26,6 +27,9 @@
 struct torch_layout {
 	/* at::RecordFunction */
 	uint32_t thread_id, scope, sequence, inputs, outputs, forward_thread;
+	/* what it is called by: a text, or (the byte `name_kind` says so) the operator's schema, whose address is there; 0: not
+	 * known, which is borne */
+	uint32_t name, name_kind;
 	/* c10::TensorImpl; `first` is that of the first member of any c10::intrusive_ptr_target, as a
 	 * tensor's storage, a storage's data and a list's elements are */
 	uint32_t first, sizes, storage_offset, n_elements, dtype, device, policy;
@@ -41,6 +45,8 @@ const char *tensor_layout_prove(const struct torch_symbols *torch, struct torch_
 
 /* Bits of the byte `policy`: whether the sizes must be asked for, are symbolic, are of a class's own. */
 #define TORCH_POLICY_BITS 0x7c
+
+#define TORCH_NAME_SCHEMA 1 /* `name_kind`: the second of std::variant's alternatives */
 
 static inline uint64_t torch_word(const void *object, uint32_t offset)
 {
