@@ -100,7 +100,7 @@ bench-job: ## what recording costs a job, beside torch.profiler and py-spy, for 
 	@tools/install-packages.sh build job
 	@tools/build.sh release program
 	@tools/make-frameworks.sh build/frameworks py-spy torch-2.13
-	@bench/job_cost.py --minutes $(MINUTES) --python $(or $(PYTHON),build/frameworks/torch-2.13/bin/python) --write docs/performance.md
+	@bench/job_cost.py --minutes $(MINUTES) --python $(or $(PYTHON),build/frameworks/torch-2.13/bin/python /usr/bin/python3) --write docs/performance.md
 
 bench-probes: ## what each probe costs its workload, recorded and not recorded by turns, for MINUTES (60), on a machine that does nothing else
 	@tools/install-packages.sh build job test

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What recording costs a job: two jobs, tacho beside torch.profiler and py-spy, interleaved, for some minutes.
 
-    job_cost.py [--build build/release] [--minutes 30] [--python /usr/bin/python3] [--py-spy PY_SPY] [--write docs/performance.md]
+    job_cost.py [--build build/release] [--minutes 30] [--python /usr/bin/python3 ...] [--py-spy PY_SPY] [--write docs/performance.md]
                 [--fresh] [--any-load]
 
 The jobs are the CNN of examples/ddp_train.py, with the least batch for which its operations average 50 us, and its transformer,
-which has some 14,000 operations in a step; both with one rank and one thread.
+which has some 14,000 operations in a step by PyTorch 1.13 (1,300 by those that update all parameters in one); both with one rank and one
+thread, by each PyTorch that a Python is named of.
 
-A round has of each job
-  by turns     one process of alternate.py, in which recorded and unrecorded steps take turns: the most exact, and what the targets are held to.
+A round has of each job and Python
+  by turns     three processes of alternate.py, in which recorded and unrecorded steps take turns: the most exact, and what the targets are held to.
                PyTorch is asked for tensors in one step of 17: the figure is 16/17 of the median of the others and 1/17 of that of these
   whole runs   a process each, on one core together with what samples it, in an order that is drawn: bare, tacho, PyTorch's profiler with and without shapes and stacks, py-spy stopping
                the program at each sample, not stopping it, and with native frames. A figure is the ratio to the round's bare run of the median
@@ -46,6 +47,7 @@ JOBS = {
 BATCHES = (4, 6, 8, 12, 16, 24, 32, 48, 64)  # of the CNN
 LEAST_OPERATION_US = 50
 TRANSFORMER_BATCH = 32
+PROCESSES = 3  # of a round, by turns
 LEAST_PROCESSES = 5  # that decide whether a target is held: an interval of fewer says nothing
 BARE, TACHO = "bare", "tacho"
 PROFILERS = {
@@ -216,7 +218,7 @@ def verdict(values, target):
 
 
 def turns_line(model, kept):
-    rounds = [one["turns"] for one in kept[model]["rounds"]]
+    rounds = [process for one in kept[model]["rounds"] for process in one["turns"]]
     target, what, _, _ = JOBS[model]
     unrecorded_ms = statistics.median(one["unrecorded_ms"] for one in rounds)
     operations = statistics.median(one["operations"] for one in rounds)
@@ -261,8 +263,8 @@ def write(path, table):
         file.write(head + BEGIN + table + END + tail)
 
 
-def torch_version(arguments):
-    done = subprocess.run([arguments.python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
+def torch_version(python):
+    done = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
@@ -277,7 +279,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "release"))
     parser.add_argument("--minutes", type=float, default=30, help="begin no round after so long")
-    parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--python", nargs="+", default=["/usr/bin/python3"])
     parser.add_argument("--py-spy", default=os.path.join(SOURCE_DIR, "build", "frameworks", "py-spy", "bin", "py-spy"))
     parser.add_argument("--models", nargs="*", default=list(JOBS), choices=list(JOBS))
     parser.add_argument("--write", help="the page that gets the tables")
@@ -290,21 +292,20 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def measure(arguments, kept, ways):
-    """Rounds of all jobs in turn until the time is over."""
-    end_s = time.monotonic() + 60 * arguments.minutes
-    while time.monotonic() < end_s:
-        for model in arguments.models:
-            share = 0 if arguments.any_load else slow_down.wait_until_quiet()
-            if share > slow_down.BUSY_SHARE:
-                sys.exit("job_cost.py: other programs take %.0f %% of the machine. Try again when they have ended (or --any-load): it goes on here"
-                         % (100 * share))
-            if model not in kept.rows:
-                kept.rows[model] = {"batch": choose_batch(arguments, model), "rounds": []}
-            batch = kept.rows[model]["batch"]
-            kept.rows[model]["rounds"].append({"turns": run_by_turns(arguments, model, batch), "whole": run_whole(arguments, model, batch, ways)})
-            kept.save()
-            print("%s, round %d, load %.1f" % (model, len(kept.rows[model]["rounds"]), os.getloadavg()[0]), flush=True)
+def measure_round(arguments, kept, ways):
+    """Each job once."""
+    for model in arguments.models:
+        share = 0 if arguments.any_load else slow_down.wait_until_quiet()
+        if share > slow_down.BUSY_SHARE:
+            sys.exit("job_cost.py: other programs take %.0f %% of the machine. Try again when they have ended (or --any-load): it goes on here"
+                     % (100 * share))
+        if model not in kept.rows:
+            kept.rows[model] = {"batch": choose_batch(arguments, model), "rounds": []}
+        batch = kept.rows[model]["batch"]
+        kept.rows[model]["rounds"].append({"turns": [run_by_turns(arguments, model, batch) for _ in range(PROCESSES)],
+                                            "whole": run_whole(arguments, model, batch, ways)})
+        kept.save()
+        print("%s by %s, round %d, load %.1f" % (model, arguments.python, len(kept.rows[model]["rounds"]), os.getloadavg()[0]), flush=True)
 
 
 def main():
@@ -320,11 +321,15 @@ def main():
         ways += SPIES
     else:
         print("job_cost.py: no %s, so without py-spy: tools/make-frameworks.sh build/frameworks py-spy" % arguments.py_spy)
-    version = torch_version(arguments)
-    kept = matrix.Kept(os.path.join(SOURCE_DIR, "build", "job-cost-%s.json" % version), os.path.join(arguments.build, "bin", "tacho"),
-                       arguments.fresh)
-    measure(arguments, kept, ways)
-    table = table_of(kept.rows, facts_of(version))
+    pythons = arguments.python
+    versions = [torch_version(python) for python in pythons]
+    kept = [matrix.Kept(os.path.join(SOURCE_DIR, "build", "job-cost-%s.json" % version), os.path.join(arguments.build, "bin", "tacho"),
+                        arguments.fresh) for version in versions]
+    end_s = time.monotonic() + 60 * arguments.minutes
+    while time.monotonic() < end_s:
+        for arguments.python, rows in zip(pythons, kept):
+            measure_round(arguments, rows, ways)
+    table = "\n".join(table_of(rows.rows, facts_of(version)) for version, rows in zip(versions, kept))
     print(table)
     if arguments.write:
         write(arguments.write, table)
