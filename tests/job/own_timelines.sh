@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Horovod and BytePS are told to write their own timelines, which lie in the run behind the job, each in its rank; what the user has set
-# stays. The packages are stand-ins that write as these do (horovod/common/timeline.cc of 0.28, byteps/common/global.cc);
-# TACHO_HOROVOD_PYTHON names a Python with the real Horovod, which is tried beside them.
+# stays. The packages are stand-ins that write as these do (horovod/common/timeline.cc of 0.28, byteps/common/global.cc); the real
+# Horovod is a row of `make check-frameworks`.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
