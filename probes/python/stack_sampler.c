@@ -46,6 +46,7 @@ struct sampler {
 	struct python_process python;
 	struct python_thread threads[PYTHON_MAX_THREADS];
 	struct sampled_thread sampled[PYTHON_MAX_THREADS];
+	uint32_t n_sampled; /* of these were ever used: each lies in pages of its own */
 	struct record_frame frames[PYTHON_MAX_FRAMES];
 	uint32_t class_id, totals_class;
 	uint32_t round;
@@ -112,7 +113,7 @@ static void end_thread(struct sampler *sampler, struct sampled_thread *thread)
 
 static void end_threads(struct sampler *sampler, bool all)
 {
-	for (uint32_t i = 0; i < PYTHON_MAX_THREADS; i++) {
+	for (uint32_t i = 0; i < sampler->n_sampled; i++) {
 		struct sampled_thread *thread = &sampler->sampled[i];
 
 		if (thread->tid && (all || thread->round != sampler->round))
@@ -139,7 +140,7 @@ static struct sampled_thread *find_thread(struct sampler *sampler, uint32_t tid)
 {
 	struct sampled_thread *free_one = NULL;
 
-	for (uint32_t i = 0; i < PYTHON_MAX_THREADS; i++) {
+	for (uint32_t i = 0; i < sampler->n_sampled; i++) {
 		struct sampled_thread *thread = &sampler->sampled[i];
 
 		if (thread->tid == tid)
@@ -147,6 +148,8 @@ static struct sampled_thread *find_thread(struct sampler *sampler, uint32_t tid)
 		if (!thread->tid && !free_one)
 			free_one = thread;
 	}
+	if (!free_one && sampler->n_sampled < PYTHON_MAX_THREADS)
+		free_one = &sampler->sampled[sampler->n_sampled++];
 	if (free_one) {
 		/* But for the frames, which are many. */
 		memset(free_one, 0, offsetof(struct sampled_thread, frames));
