@@ -2,6 +2,10 @@
 #include "doctor.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#define NVIDIA_PARAMETERS "/proc/driver/nvidia/params"
+#define ADMIN_ONLY	  "RmProfilingAdminOnly: "
 
 /* What says that a device's driver is there, and how the device is recorded. */
 static const struct {
@@ -10,7 +14,8 @@ static const struct {
 	{ "cuda", "/proc/driver/nvidia/version", "NVIDIA",
 	  "calls, kernels, copies and waits are recorded by CUPTI" },
 	{ "hsa", "/dev/kfd", "AMD",
-	  "calls of the HSA runtime, kernels, copies and barriers are recorded with --probes "
+	  "calls, kernels, copies and memory are recorded with --probes all,rocprofiler (ROCm 6.2 "
+	  "and later), calls of the HSA runtime, kernels, copies and barriers with --probes "
 	  "all,hsa" },
 };
 
@@ -28,6 +33,34 @@ static gchar *find_cupti(void)
 			return g_steal_pointer(&path);
 	}
 	return NULL;
+}
+
+/* By the driver's own word: developer.nvidia.com/ERR_NVGPUCTRPERM. */
+static gboolean are_counters_of_root(void)
+{
+	g_autofree gchar *text = NULL;
+	const gchar *found;
+
+	if (!g_file_get_contents(NVIDIA_PARAMETERS, &text, NULL, NULL))
+		return FALSE;
+	found = strstr(text, ADMIN_ONLY);
+	return found && found[strlen(ADMIN_ONLY)] == '1';
+}
+
+static void add_counters(Diagnosis *diagnosis)
+{
+	if (!are_counters_of_root() || geteuid() == 0)
+		diagnosis_add(diagnosis, "counters", FINDING_WORKS,
+			      g_strdup("NVIDIA's driver lets this user read counters (--counters, "
+				       "--kernel-counters); this was not tried"),
+			      NULL);
+	else
+		diagnosis_add(
+			diagnosis, "counters", FINDING_PARTLY,
+			g_strdup("NVIDIA's driver lets root alone read counters, so --counters and "
+				 "--kernel-counters have none"),
+			g_strdup("record as root, or have the driver's module loaded with "
+				 "NVreg_RestrictProfilingToAdminUsers=0"));
 }
 
 void doctor_devices(Diagnosis *diagnosis)
@@ -52,6 +85,8 @@ void doctor_devices(Diagnosis *diagnosis)
 						   "along, CUDA's toolkit has it, or name "
 						   "it: TACHO_CUPTI=/path/to/libcupti.so"));
 	}
+	if (g_file_test(devices[0].path, G_FILE_TEST_EXISTS))
+		add_counters(diagnosis);
 	diagnosis_add(diagnosis, "nccl", FINDING_WORKS,
 		      g_strdup("NCCL and RCCL, where a job uses them, are recorded by their "
 			       "profiler's interface; this was not tried"),

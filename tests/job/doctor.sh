@@ -72,5 +72,27 @@ has '^LD_PRELOAD partly names /no/such/library.so'
 INTEL_LIBITTNOTIFY64=/other.so NVTX_INJECTION64_PATH= doctor 0 --python "$quick"
 has '^INTEL_LIBITTNOTIFY64 partly names /other.so'
 has '^NVTX_INJECTION64_PATH works is free'
+# NVIDIA's driver, by what it would have in /proc: whether counters are root's alone
+nvidia() # VALUE COMMAND...
+{
+	local value=$1
+	shift
+	unshare -m sh -c 'mount -t tmpfs none /proc/driver && mkdir /proc/driver/nvidia && cd /proc/driver/nvidia &&
+		echo "NVRM version: 570" >version && printf "Mobile: 1\nRmProfilingAdminOnly: %s\n" "$0" >params && cd / && exec "$@"' "$value" "$@" >json 2>said
+	python3 -c 'import json
+for row in json.load(open("json")): print(row["subject"], row["state"], row["found"])' >found
+}
+if unshare -m mount -t tmpfs none /proc/driver 2>/dev/null; then
+	nvidia 1 "$TACHO" doctor --json --python /nowhere
+	has '^cuda works a driver of NVIDIA'
+	has '^counters works '
+	nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	if "${nobody[@]}" test -x "$TACHO" 2>/dev/null; then
+		nvidia 1 "${nobody[@]}" "$TACHO" doctor --json --python /nowhere -o /tmp
+		has '^counters partly .* root alone'
+		nvidia 0 "${nobody[@]}" "$TACHO" doctor --json --python /nowhere -o /tmp
+		has '^counters works '
+	fi
+fi
 "$TACHO" doctor train.py 2>&1 | grep -q 'put the job.s command behind --' || wrong "a command without -- is taken"
 exit $failed
