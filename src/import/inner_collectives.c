@@ -1,9 +1,13 @@
 #include "import/inner_collectives.h"
 
+#include <string.h>
+
 #include "base/partition_point.h"
+#include "trace/operation.h"
 
 struct inner {
 	guint32 process, slice;
+	enum collective_operation operation;
 	gint64 middle_ns;
 	gboolean is_taken;
 };
@@ -17,6 +21,27 @@ static gint order(gconstpointer first, gconstpointer second)
 	return one->middle_ns < other->middle_ns ? -1 : one->middle_ns > other->middle_ns;
 }
 
+/* A collective on the host: (3). */
+static gboolean is_on_host(const TachoTimeline *timeline, guint32 slice)
+{
+	guint32 track = timeline->slices.track[slice];
+
+	return timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE &&
+	       tacho_timeline_track(timeline, track)->kind != TACHO_TRACK_STREAM;
+}
+
+static enum collective_operation operation_of(const TachoTimeline *timeline, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	return operation_of_word(name, strlen(name));
+}
+
+static gboolean may_be_same(enum collective_operation one, enum collective_operation other)
+{
+	return one == OPERATION_UNTOLD || other == OPERATION_UNTOLD || one == other;
+}
+
 /* The run's own, by process and time. */
 static GArray *collect(const struct timeline_join *join, guint32 n_own)
 {
@@ -26,8 +51,9 @@ static GArray *collect(const struct timeline_join *join, guint32 n_own)
 	for (guint32 i = 0; i < n_own; i++) {
 		struct inner inner = { .slice = i };
 
-		if (slices->kind[i] != TACHO_SLICE_COLLECTIVE)
+		if (!is_on_host(join->to, i))
 			continue;
+		inner.operation = operation_of(join->to, i);
 		inner.process = tacho_timeline_track(join->to, slices->track[i])->process;
 		inner.middle_ns = slices->start_ns[i] + slices->duration_ns[i] / 2;
 		g_array_append_val(inners, inner);
@@ -53,7 +79,8 @@ static void take_paired(GArray *inners, const struct timeline_join *join, guint3
 
 /* The longest that is free, or NULL. */
 static struct inner *find_longest(GArray *inners, const TachoSlices *slices, guint32 process,
-				  gint64 begin_ns, gint64 end_ns)
+				  enum collective_operation operation, gint64 begin_ns,
+				  gint64 end_ns)
 {
 	guint first = ROWS_BEFORE(inners, struct inner, row,
 				  row->process < process ||
@@ -65,8 +92,9 @@ static struct inner *find_longest(GArray *inners, const TachoSlices *slices, gui
 
 		if (inner->process != process || inner->middle_ns > end_ns)
 			break;
-		if (!inner->is_taken && (!longest || slices->duration_ns[inner->slice] >
-							     slices->duration_ns[longest->slice]))
+		if (!inner->is_taken && may_be_same(inner->operation, operation) &&
+		    (!longest ||
+		     slices->duration_ns[inner->slice] > slices->duration_ns[longest->slice]))
 			longest = inner;
 	}
 	return longest;
@@ -85,12 +113,12 @@ guint64 inner_collectives_find(struct timeline_join *join, guint32 n_own)
 		guint32 process = tacho_timeline_track(join->from, slices->track[i])->process;
 		struct inner *inner;
 
-		if (slices->kind[i] != TACHO_SLICE_COLLECTIVE || join->slices[i] != TACHO_NONE ||
+		if (!is_on_host(join->from, i) || join->slices[i] != TACHO_NONE ||
 		    join->processes[process] == TACHO_NONE)
 			continue;
 		inner = find_longest(
 			inners, &join->to->slices, join->processes[process],
-			join->move(join, process, slices->start_ns[i]),
+			operation_of(join->from, i), join->move(join, process, slices->start_ns[i]),
 			join->move(join, process, slices->start_ns[i] + slices->duration_ns[i]));
 		if (!inner)
 			continue;

@@ -2,9 +2,11 @@
  * "allreduce" of what is an MPI_Allreduce in the same process, which the run's probe has: counted twice, a step
  * would have twice the communication.
  *
- * (1) A collective of the trace is the longest of those of the run's process whose middle lies in it, each of which is taken once.
+ * (1) A collective of the trace is the longest of those of the run's process whose middle lies in it and that do the same (all-reduce,
+ *     broadcast), each of which is taken once.
  * (2) The run's own stays: it is there on each rank, with what queued it and the messages. What else the trace says of its own,
- *     the tensors in it, is then of that one. */
+ *     the tensors in it, is then of that one. * (3) A device's kernel is no layer above or below: it runs when the host is at something else.
+ */
 #ifndef TACHO_INNER_COLLECTIVES_H
 #define TACHO_INNER_COLLECTIVES_H
 

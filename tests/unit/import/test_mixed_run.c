@@ -185,10 +185,9 @@ static void test_same(void)
 	scene_release(&scene);
 }
 
-static void add_collective(struct scene *scene, guint64 begin_ns, guint64 end_ns)
+static void add_collective(struct scene *scene, const gchar *name, guint64 begin_ns, guint64 end_ns)
 {
-	guint32 class_id =
-		run_builder_class(scene->builder, TRACE_KIND_COLLECTIVE, "MPI_Allreduce");
+	guint32 class_id = run_builder_class(scene->builder, TRACE_KIND_COLLECTIVE, name);
 	struct record_collective *record =
 		run_builder_record(scene->builder, class_id, begin_ns, sizeof(*record));
 
@@ -211,7 +210,7 @@ static gchar *horovod_rows(gint64 begin_us, gint64 dur_us)
 }
 
 /* Horovod's allreduce is the longest MPI_Allreduce in it, which its negotiation has not queued; one in which the run has none stays, and
- * so does the run's that is in none of them. */
+ * so does the run's that is in none of them. What does something else is never it. */
 static void test_inner_collectives(void)
 {
 	g_autoptr(TachoTimeline) timeline = NULL;
@@ -228,9 +227,10 @@ static void test_inner_collectives(void)
 
 	scene_init(&scene, 0);
 	run_builder_stream(scene.builder, 10);
-	add_collective(&scene, 10 * MS, 14 * MS);
-	add_collective(&scene, 15 * MS, 16 * MS);
-	add_collective(&scene, 30 * MS, 34 * MS);
+	add_collective(&scene, "MPI_Allreduce", 10 * MS, 12 * MS);
+	add_collective(&scene, "MPI_Bcast", 12 * MS, 15 * MS);
+	add_collective(&scene, "MPI_Allreduce", 15 * MS, 16 * MS);
+	add_collective(&scene, "MPI_Allreduce", 30 * MS, 34 * MS);
 	run_builder_end(scene.builder);
 	add_trace(&scene, "t", "pid=33\n", rows);
 	timeline = open_run(&scene);
@@ -238,7 +238,7 @@ static void test_inner_collectives(void)
 	timeline_assert_slice(timeline, "allreduce", 0, "collective", 43 * MS, 1 * MS);
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		n_collectives += timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE;
-	g_assert_cmpuint(n_collectives, ==, 3 + 1);
+	g_assert_cmpuint(n_collectives, ==, 4 + 1);
 	g_assert_cmpint(timeline_find_mark(timeline, "added_trace")->second, ==, 1);
 	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		g_assert_true(flow->to == timeline_find(timeline, "allreduce", 0));
