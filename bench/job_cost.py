@@ -48,6 +48,7 @@ BATCHES = (4, 6, 8, 12, 16, 24, 32, 48, 64)  # of the CNN
 LEAST_OPERATION_US = 50
 TRANSFORMER_BATCH = 32
 PROCESSES = 3  # of a round, by turns
+LEAST_RUNS = 3  # of a way, whole: fewer say nothing
 LEAST_PROCESSES = 5  # that decide whether a target is held: an interval of fewer says nothing
 BARE, TACHO = "bare", "tacho"
 PROFILERS = {
@@ -234,7 +235,7 @@ def whole_lines(model, kept):
     rounds = [one["whole"] for one in kept[model]["rounds"]]
     for way in [BARE, TACHO, *PROFILERS, *SPIES]:
         taken = [(one[way], one[BARE]) for one in rounds if way in one]
-        if not taken:
+        if len(taken) < LEAST_RUNS:
             continue
         step_ms = statistics.median(way_taken[0] for way_taken, _ in taken)
         if way == BARE:
@@ -248,8 +249,10 @@ def whole_lines(model, kept):
 def table_of(kept, facts):
     text = facts + "\n\n| job | operations of a step | processes | called back, % | recorded, % of processor time | recorded, % | target |\n"
     text += "|---|---|---|---|---|---|---|\n" + "".join(turns_line(model, kept) for model in JOBS if model in kept)
-    text += "\n| job | way | runs | step, ms | longer, % | processor time of the run and its profiler, s more |\n|---|---|---|---|---|---|\n"
-    return text + "".join(line for model in JOBS if model in kept for line in whole_lines(model, kept))
+    lines = "".join(line for model in JOBS if model in kept for line in whole_lines(model, kept))
+    if not lines:
+        return text
+    return text + "\n| job | way | runs | step, ms | longer, % | processor time of the run and its profiler, s more |\n|---|---|---|---|---|---|\n" + lines
 
 
 def write(path, table):
@@ -284,6 +287,7 @@ def parse_arguments():
     parser.add_argument("--models", nargs="*", default=list(JOBS), choices=list(JOBS))
     parser.add_argument("--write", help="the page that gets the tables")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    parser.add_argument("--by-turns", action="store_true", help="no whole runs, which take most of the time")
     parser.add_argument("--any-load", action="store_true", help="do not wait for other programs")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--model", help=argparse.SUPPRESS)
@@ -303,7 +307,7 @@ def measure_round(arguments, kept, ways):
             kept.rows[model] = {"batch": choose_batch(arguments, model), "rounds": []}
         batch = kept.rows[model]["batch"]
         kept.rows[model]["rounds"].append({"turns": [run_by_turns(arguments, model, batch) for _ in range(PROCESSES)],
-                                            "whole": run_whole(arguments, model, batch, ways)})
+                                            "whole": {} if arguments.by_turns else run_whole(arguments, model, batch, ways)})
         kept.save()
         print("%s by %s, round %d, load %.1f" % (model, arguments.python, len(kept.rows[model]["rounds"]), os.getloadavg()[0]), flush=True)
 
