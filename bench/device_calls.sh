@@ -17,6 +17,7 @@ figure() {
 }
 record() { local probe=$1; shift; "$build_dir/bin/tacho" record -q --probes "$probe" --force -o run -- "$@"; }
 figure "CUDA: a launch" "$standins/cuda_job" cost 100000
+figure "CUDA: a launch, another tool" env CUDA_INJECTION64_PATH="$standins/cuda/libcuda_other.so" "$standins/cuda_job" cost 100000
 figure "CUDA: a launch, recorded" env TACHO_CUPTI="$(ls "$standins"/cuda/12/libcupti.so.*)" \
 	"$build_dir/bin/tacho" record -q --probes cuda --force -o run -- "$standins/cuda_job" cost 100000
 export LD_LIBRARY_PATH=$standins/rocprofiler/1
