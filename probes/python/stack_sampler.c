@@ -312,20 +312,23 @@ static uint64_t pay(uint64_t *credit_ns, uint64_t taken_ns, uint64_t waited_ns)
 static void sample_until_end(struct sampler *sampler)
 {
 	uint64_t credit_ns = MOST_CREDIT_NS, owed_ns = 0;
+	uint64_t paid_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* the waiting, too, takes some */
 
 	while (tacho_is_alive()) {
 		uint64_t pause_ns = next_wait_ns(sampler);
-		uint64_t begin_ns;
+		uint64_t used_ns;
 
 		pause_ns = pause_ns > owed_ns ? pause_ns : owed_ns;
 		wait_ns(pause_ns);
 		if (!tacho_is_recording_all()) {
 			end_threads(sampler, true);
+			paid_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 			continue;
 		}
-		begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		sample_all(sampler);
-		owed_ns = pay(&credit_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, pause_ns);
+		used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		owed_ns = pay(&credit_ns, used_ns - paid_ns, pause_ns);
+		paid_ns = used_ns;
 	}
 }
 
