@@ -219,15 +219,15 @@ def verdict(values, target):
 
 
 def turns_line(model, kept):
-    rounds = [process for one in kept[model]["rounds"] for process in one["turns"]]
+    processes = [process for one in kept[model]["rounds"] for process in one["turns"]]
     target, what, _, _ = JOBS[model]
-    unrecorded_ms = statistics.median(one["unrecorded_ms"] for one in rounds)
-    operations = statistics.median(one["operations"] for one in rounds)
-    wall = [one["wall recorded"] for one in rounds]
+    unrecorded_ms = statistics.median(one["unrecorded_ms"] for one in processes)
+    operations = statistics.median(one["operations"] for one in processes)
+    wall = [one["wall recorded"] for one in processes]
     return "| %s, batch %d | %.0f in %.1f ms, %.0f us each | %d | %s | %s | **%s** | %d %%, %s: %s |\n" % (
-        model, kept[model]["batch"], operations, unrecorded_ms, 1000 * unrecorded_ms / operations, len(rounds),
-        interval_text([one["wall called back"] for one in rounds], statistics.mean, 2),
-        interval_text([one["cpu recorded"] for one in rounds], statistics.mean, 2), interval_text(wall, statistics.mean, 2),
+        model, kept[model]["batch"], operations, unrecorded_ms, 1000 * unrecorded_ms / operations, len(processes),
+        interval_text([one["wall called back"] for one in processes], statistics.mean, 2),
+        interval_text([one["cpu recorded"] for one in processes], statistics.mean, 2), interval_text(wall, statistics.mean, 2),
         target, what, verdict(wall, target))
 
 

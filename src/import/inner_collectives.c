@@ -116,10 +116,10 @@ guint64 inner_collectives_find(struct timeline_join *join, guint32 n_own)
 		if (!is_on_host(join->from, i) || join->slices[i] != TACHO_NONE ||
 		    join->processes[process] == TACHO_NONE)
 			continue;
-		inner = find_longest(
-			inners, &join->to->slices, join->processes[process],
-			operation_of(join->from, i), join->move(join, process, slices->start_ns[i]),
-			join->move(join, process, slices->start_ns[i] + slices->duration_ns[i]));
+		inner = find_longest(inners, &join->to->slices, join->processes[process],
+				     operation_of(join->from, i),
+				     join->move(join, process, slices->start_ns[i]),
+				     join->move(join, process, tacho_slice_end_ns(join->from, i)));
 		if (!inner)
 			continue;
 		inner->is_taken = TRUE;
