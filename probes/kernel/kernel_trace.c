@@ -21,7 +21,8 @@
 #define MAX_EVENT_BYTES 512
 #define CTF_FOLDER                                                                                 \
 	"kernel" /* as LTTng has it: all other files of a CTF trace's folder would be streams */
-#define MAX_NAMES 100 /* of traces in one run */
+#define MAX_NAMES  100 /* of traces in one run */
+#define CALL_BYTES 32
 
 /* EVENT(enumerator, name, fields in CTF's language) */
 #define KERNEL_TRACE_EVENTS(EVENT)                                                                 \
@@ -161,27 +162,26 @@ static void hold(struct kernel_trace *trace, const struct encoded *event, uint64
 /* --- events --------------------------------------------------------------------------------- */
 
 /* What a thread was in when it went off its core: nothing where another took it. */
-static const char *call_text(const struct kernel_off_cpu *event, char number[24])
+static void write_call(const struct kernel_off_cpu *event, char text[CALL_BYTES])
 {
-	const char *name;
+	const char *name = "";
 
 	if (event->call == KERNEL_CALL_FAULT)
-		return "page fault";
-	if (event->call < 0 || !event->wake_ns)
-		return "";
-	name = call_name(event->call);
+		name = "page fault";
+	else if (event->call >= 0 && event->wake_ns)
+		name = call_name(event->call);
 	if (name)
-		return name;
-	snprintf(number, 24, "call %d", event->call);
-	return number;
+		snprintf(text, CALL_BYTES, "%s", name);
+	else
+		snprintf(text, CALL_BYTES, "call %d", event->call);
 }
 
 static void add_off_cpu(struct kernel_trace *trace, const struct kernel_off_cpu *event)
 {
 	struct encoded to;
-	char number[24], call[32];
+	char call[CALL_BYTES];
 
-	snprintf(call, sizeof(call), "%s", call_text(event, number));
+	write_call(event, call);
 	begin_event(&to, EVENT_OFF_CPU, event->event.stamp, event->event.pid, event->event.tid);
 	put_u64(&to, event->out_ns);
 	put_u64(&to, event->wake_ns);
