@@ -44,7 +44,7 @@ for name in $(sed -n 's/^\[\(.*\)\]$/\1/p' "$source_dir/tests/frameworks/environ
 	[ $# = 0 ] || [[ " $* " = *" $name "* ]] || continue
 	packages=$(value "$name" packages)
 	[ "$packages" ] || continue # the system's own Python
-	made_from="$packages $(value "$name" builds) $(value "$name" with)"
+	made_from=$(echo $packages $(value "$name" builds) $(value "$name" with))
 	mark=$folder/$name/made-from
 	[ "$(cat "$mark" 2>/dev/null)" = "$made_from" ] && continue
 	python=$(interpreter "$(value "$name" python)")
