@@ -132,7 +132,8 @@ EOF
 
 # --- a container ---
 if [ "$(id -u)" = 0 ] && unshare -m -p -f true 2>/dev/null; then
-	unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && exec "$@"' sh "$python" "$train" - >inside.out 2>inside.err &
+	# the job's script may lie in what the container does not see
+	unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp && exec "$@"' sh "$python" /dev/fd/3 - 3<"$train" >inside.out 2>inside.err &
 	outer=$!
 	pids+=($outer)
 	await inside.out 20
