@@ -63,6 +63,7 @@ const gchar *tacho_edge_kind_name(TachoEdgeKind kind)
 	TABLE(transfers, struct graph_transfer, FALSE)                                             \
 	TABLE(gradients, struct graph_gradient, FALSE)                                             \
 	TABLE(passes, struct graph_pass, FALSE)                                                    \
+	TABLE(calls, struct graph_call, FALSE)                                                     \
 	TABLE(blocks, struct graph_block, FALSE)                                                   \
 	TABLE(guests, struct graph_guest, FALSE)                                                   \
 	TABLE(guest_steps, gint64, FALSE)                                                          \
@@ -421,6 +422,8 @@ static void renumber_references(TachoGraph *graph, const guint32 *number)
 	}
 	FOR_EACH(struct graph_pass, pass, graph->passes)
 		pass->finish_node = number[pass->finish_node];
+	FOR_EACH(struct graph_call, call, graph->calls)
+		call->node = number[call->node];
 	FOR_EACH(struct graph_block, block, graph->blocks) {
 		if (block->begin.node != TACHO_NONE)
 			block->begin.node = number[block->begin.node];

@@ -44,6 +44,7 @@ struct build_thread {
 struct build_member {
 	guint32 slice, rank_index, transfer, pool;
 	guint32 thread; /* that queued it: index */
+	guint32 caller; /* slice in which it did; TACHO_NONE: not known */
 	guint32 end_tid;
 	guint32 pass; /* index into its thread's passes, or TACHO_NONE */
 	gint64 queue_ns, free_ns, begin_ns,

@@ -75,6 +75,7 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 	member.queue_ns = member.free_ns = member.begin_ns = row->begin_ns;
 	member.end_ns = row->end_ns;
 	member.thread = builder->windows[member.rank_index].main_thread;
+	member.caller = TACHO_NONE;
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
 	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
 	member.next = row->member;
@@ -98,23 +99,22 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 		.slice = slice, .transfer = transfer, .work = TACHO_NONE, .next = TACHO_NONE
 	};
 	TachoCollectiveArgs args = { 0 };
-	guint32 caller;
 
 	tacho_slice_collective(timeline, slice, &args);
 	member.rank_index = tacho_slice_process(timeline, slice)->rank_index;
 	member.end_tid = args.end_tid;
 	if (is_over_servers) /* each goes by itself: nobody takes them up in turn */
 		member.end_tid = builder->members->len + 1;
-	member.queue_ns = queue_time_ns(timeline, callers, slice, &caller);
+	member.queue_ns = queue_time_ns(timeline, callers, slice, &member.caller);
 	member.begin_ns = timeline->slices.start_ns[slice];
 	member.end_ns = tacho_slice_end_ns(timeline, slice);
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
 	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
-	if (caller != TACHO_NONE)
-		track = tacho_timeline_track(timeline, timeline->slices.track[caller]);
+	if (member.caller != TACHO_NONE)
+		track = tacho_timeline_track(timeline, timeline->slices.track[member.caller]);
 	member.thread = builder_find_thread(builder, track->process, track->tid);
 	if (member.thread == TACHO_NONE ||
-	    (caller == TACHO_NONE && is_worker(builder, member.thread)))
+	    (member.caller == TACHO_NONE && is_worker(builder, member.thread)))
 		member.thread = builder->windows[member.rank_index].main_thread;
 	g_array_append_val(build_thread_at(builder, member.thread)->cuts_ns, member.queue_ns);
 	g_array_append_val(builder->members, member);

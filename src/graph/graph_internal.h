@@ -47,8 +47,8 @@ struct graph_node {
 	guint32 kind : 8;   /* TachoNodeKind */
 	guint32 step;	    /* number; TACHO_NONE: between steps */
 	guint32 transfer;   /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
-	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; COPY: an engine; else
-				     * TACHO_NONE */
+	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; COPY: an engine; OP: the
+				     * workers that it wakes (edit/bucket_calls.h); else TACHO_NONE */
 };
 
 G_STATIC_ASSERT(sizeof(struct graph_node) == 40); /* there are 10 million for 1024 ranks */
@@ -180,6 +180,13 @@ struct graph_pass {
 	guint8 packing;	     /* TachoPacking; UNKNOWN: by DistributedDataParallel */
 };
 
+/* A piece of a thread in the call that queues a collective of gradients. Of one such call there are several, where something was
+ * called in it, or its collective was under way before it returned. */
+struct graph_call {
+	guint32 transfer; /* index */
+	guint32 node;
+};
+
 /* A moment of a rank: so far into a node. */
 struct graph_moment {
 	gint64 time_ns; /* in the recording, of the timeline; keeps the order of what is in one node */
@@ -261,6 +268,7 @@ struct _TachoGraph {
 	GArray *transfers;		   /* struct graph_transfer */
 	GArray *gradients;		   /* struct graph_gradient */
 	GArray *passes;			   /* struct graph_pass, by rank and ordinal */
+	GArray *calls;			   /* struct graph_call */
 	GArray *blocks;			   /* struct graph_block; found by graph_find_memory() */
 	GArray *guests;			   /* struct graph_guest */
 	GArray *guest_steps;		   /* gint64, ns */

@@ -60,6 +60,7 @@ struct part_receiver {
 	PART_STAGE(member)                                                                         \
 	PART_STAGE(gradient)                                                                       \
 	PART_STAGE(pass)                                                                           \
+	PART_STAGE(call)                                                                           \
 	PART_STAGE(rank)                                                                           \
 	PART_STAGE(block)
 

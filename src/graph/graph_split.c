@@ -294,6 +294,22 @@ static void copy_passes(struct split *split)
 	}
 }
 
+static void copy_calls(struct split *split)
+{
+	TachoGraph *graph = split->graph;
+	guint n = graph->calls->len;
+
+	for (guint i = 0; i < n; i++) {
+		struct graph_call call = g_array_index(graph->calls, struct graph_call, i);
+
+		if (split->nodes[call.node] == TACHO_NONE)
+			continue;
+		call.transfer = copy_or_self(split->transfers, call.transfer);
+		call.node = split->nodes[call.node];
+		g_array_append_val(graph->calls, call);
+	}
+}
+
 static void copy_blocks(struct split *split)
 {
 	TachoGraph *graph = split->graph;
@@ -340,6 +356,7 @@ static void split_set(struct split *split)
 	point_transfers(split, n_transfers);
 	copy_edges(split);
 	copy_passes(split);
+	copy_calls(split);
 	copy_blocks(split);
 	if (graph->companion)
 		graph->companion->class->split(graph->companion, split->n_recorded, split->from,

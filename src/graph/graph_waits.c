@@ -788,6 +788,30 @@ void builder_mark_transfers(struct graph_builder *builder)
 	}
 }
 
+/* The pieces of the call that queued the member, where there was one that did nothing else. */
+static void add_call(struct graph_builder *builder, const struct build_member *member)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	const GArray *segments = build_thread_at(builder, member->thread)->segments;
+	gint64 end_ns = tacho_slice_end_ns(timeline, member->caller);
+
+	for (guint i = thread_segments_from(segments, timeline->slices.start_ns[member->caller]);
+	     i < segments->len && segment_at(segments, i)->end_ns <= end_ns; i++) {
+		struct graph_call call = { member->transfer, segment_at(segments, i)->node };
+
+		g_array_append_val(builder->graph->calls, call);
+	}
+}
+
+static void add_calls(struct graph_builder *builder)
+{
+	FOR_EACH(const struct build_member, member, builder->members)
+		if (member->ordinal != TACHO_NONE && member->caller != TACHO_NONE &&
+		    region_kind_of(builder->timeline, member->caller) == REGION_QUEUE &&
+		    build_thread_at(builder, member->thread)->is_own)
+			add_call(builder, member);
+}
+
 void builder_add_gradients(struct graph_builder *builder)
 {
 	g_autoptr(GArray) told = collect_told(builder);
@@ -805,4 +829,5 @@ void builder_add_gradients(struct graph_builder *builder)
 		}
 	}
 	note_ordinals(builder);
+	add_calls(builder);
 }

@@ -208,6 +208,18 @@ gboolean part_take_pass(struct part_receiver *receiver, struct packed_bytes *pac
 	return TRUE;
 }
 
+gboolean part_take_call(struct part_receiver *receiver, struct packed_bytes *packed)
+{
+	TachoGraph *graph = receiver->builder->graph;
+	struct graph_call call;
+
+	if (!unpack_bytes(packed, &call, sizeof(call)) || call.transfer >= graph->transfers->len ||
+	    !take_node_number(receiver, &call.node) || graph->calls->len == G_MAXUINT)
+		return FALSE;
+	g_array_append_val(graph->calls, call);
+	return TRUE;
+}
+
 void part_tell_rank(struct graph_told *told, const struct sent_rank *facts)
 {
 	told->n_slices[facts->rank_index] = facts->n_slices;

@@ -173,6 +173,12 @@ void part_pack_pass(const struct part_sender *sender, GByteArray *bytes, guint32
 	pack_bytes(bytes, &sent, sizeof(sent));
 }
 
+void part_pack_call(const struct part_sender *sender, GByteArray *bytes, guint32 row)
+{
+	pack_bytes(bytes, &g_array_index(sender->builder->graph->calls, struct graph_call, row),
+		   sizeof(struct graph_call));
+}
+
 void part_pack_rank(const struct part_sender *sender, GByteArray *bytes, guint32 row)
 {
 	pack_bytes(bytes, &g_array_index(sender->ranks, struct sent_rank, row),
@@ -215,6 +221,11 @@ guint32 part_count_gradient(const struct part_sender *sender)
 guint32 part_count_pass(const struct part_sender *sender)
 {
 	return sender->builder->graph->passes->len;
+}
+
+guint32 part_count_call(const struct part_sender *sender)
+{
+	return sender->builder->graph->calls->len;
 }
 
 guint32 part_count_rank(const struct part_sender *sender)

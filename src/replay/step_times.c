@@ -112,7 +112,8 @@ static void mark_device(struct marking *marking, guint32 index, guint32 rank)
 	g_array_append_val(marking->ends, end);
 }
 
-/* `previous` is the node before on the main lane. */
+/* `previous` is the node before on the main lane. Nodes that an edit added among those of a lane have the last numbers, but when they
+ * began tells where they are. */
 static void mark_host(struct marking *marking, guint32 index, guint32 rank, guint32 previous)
 {
 	const struct graph_node *node = graph_node_at(marking->graph, index);
@@ -126,7 +127,9 @@ static void mark_host(struct marking *marking, guint32 index, guint32 rank, guin
 		marks->before[cell] = previous;
 		marks->first[cell] = index;
 	}
-	marks->last[cell] = index;
+	if (marks->last[cell] == TACHO_NONE ||
+	    node->begin_ns >= graph_node_at(marking->graph, marks->last[cell])->begin_ns)
+		marks->last[cell] = index;
 }
 
 static void find_marks(struct marking *marking)
