@@ -13,6 +13,7 @@
 
 #include "base/for_each.h"
 #include "graph/rank_copies.h"
+#include "edit/bucket_calls.h"
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
 #include "edit/bucket_plan.h"
@@ -132,7 +133,8 @@ struct pass_edit {
 	guint32 n_gradients, n_buckets;
 	guint32 *buckets;	     /* of each gradient */
 	struct bucket_summary *sums; /* of each bucket */
-	guint32 n_ordinals;	     /* of passes */
+	struct bucket_calls *calls;
+	guint32 n_ordinals; /* of passes */
 	struct rows_by_ordinal passes_of, transfers_of;
 };
 
@@ -289,6 +291,7 @@ static void connect_rank(const struct pass_edit *edit, const struct pattern *pat
 	graph_add_edge(graph, queue_node, transfer_node, TACHO_EDGE_TRANSFER);
 	graph_add_edge(graph, transfer_node, complete_node, TACHO_EDGE_TRANSFER);
 	graph_add_edge(graph, complete_node, waiting_node(edit, rank, bucket), TACHO_EDGE_WAIT);
+	bucket_calls_add(edit->calls, ready, queue_node);
 }
 
 static void add_bucket(const struct pass_edit *edit, const struct pattern *pattern, guint32 bucket)
@@ -503,8 +506,11 @@ static void edit_passes(struct pass_edit *edit, const guint8 *fits, guint32 mode
 	TachoGraph *graph = edit->graph;
 	guint32 n_transfers = graph->transfers->len;
 	g_autofree guint8 *is_dropped = g_new0(guint8, MAX(n_transfers, 1u));
+	struct bucket_calls calls;
 	struct pattern pattern;
 
+	bucket_calls_init(&calls, graph);
+	edit->calls = &calls;
 	pattern_init(&pattern, graph, model);
 	for (guint32 ordinal = 0; ordinal < edit->n_ordinals; ordinal++) {
 		g_autofree guint32 *buckets = NULL;
@@ -520,6 +526,8 @@ static void edit_passes(struct pass_edit *edit, const guint8 *fits, guint32 mode
 			replace_buckets(edit, &pattern, is_dropped);
 	}
 	pattern_release(&pattern);
+	bucket_calls_finish(&calls, is_dropped, n_transfers);
+	bucket_calls_release(&calls);
 	drop_transfers(graph, is_dropped, n_transfers);
 }
 

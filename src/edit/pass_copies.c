@@ -147,9 +147,21 @@ static gint64 copy_moved_ns(const struct pass_copying *copying, guint32 step, gu
 	return copying->until_ns[step] - (copying->n_copies - copy) * copying->length_ns[step];
 }
 
+/* Whether each node is of a call that queues what has no copies: a copy queues nothing in it. */
+static guint8 *find_calls(const struct pass_copying *copying)
+{
+	guint8 *is_call = g_new0(guint8, MAX(copying->pass->n_nodes, 1u));
+
+	FOR_EACH(const struct graph_call, call, copying->graph->calls)
+		if (copying->transfer_ordinal[call->transfer] == TACHO_NONE)
+			is_call[call->node] = 1;
+	return is_call;
+}
+
 static void add_nodes(struct pass_copying *copying, guint32 copy)
 {
 	TachoGraph *graph = copying->graph;
+	g_autofree guint8 *is_call = find_calls(copying);
 
 	for (guint32 i = 0; i < copying->pass->n_nodes; i++) {
 		struct graph_node node = *graph_node_at(graph, i);
@@ -158,6 +170,8 @@ static void add_nodes(struct pass_copying *copying, guint32 copy)
 			continue;
 		node.begin_ns += copy_moved_ns(copying, step_of(copying, i), copy);
 		node.slice = TACHO_NONE;
+		if (is_call[i])
+			node.duration_ns = 0;
 		if (node.transfer != TACHO_NONE)
 			node.transfer = copy_of_transfer(copying, node.transfer, copy);
 		graph_add_node(graph, node);

@@ -69,7 +69,7 @@ static gboolean is_waited_for(const struct core_set *cores)
 	return cores->first_waiting < cores->end_waiting;
 }
 
-/* The only node that follows, where it is on the same set; else TACHO_NONE. Where transfers wait for the set to be idle, it must
+/* The only node that follows, where it is on the same set; else TACHO_NONE. A call that wakes workers concerns these. Where transfers wait for the set to be idle, it must
  * begin at once: else its being idle concerns them. */
 static guint32 only_next(const struct shared_run *run, guint32 node, guint32 set)
 {
@@ -79,6 +79,8 @@ static guint32 only_next(const struct shared_run *run, guint32 node, guint32 set
 	if (graph->succ_first[node + 1] - first != 1)
 		return TACHO_NONE;
 	next = graph->succ[first];
+	if (shared_run_is_call(run, next))
+		return TACHO_NONE;
 	if (is_waited_for(&run->cores[set]) &&
 	    graph->pred_first[next + 1] - graph->pred_first[next] != 1)
 		return TACHO_NONE;
@@ -247,7 +249,7 @@ void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdoub
 
 	touch(run, set);
 	advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
-	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
+	event_heap_push(&cores->heap, cores->done_ns + (gdouble)shared_run_work_ns(run, node),
 			node);
 	cores->is_alone_known = FALSE;
 	note_change(run, set);

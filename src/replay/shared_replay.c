@@ -20,7 +20,7 @@
  *            (device_engines.c). As events are in order of time, who comes finds known until when the
  *            engine is at those before.
  *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
- *            the workers is free.
+ *            the workers is free. A call that queues one takes its share of its time for each that is (edit/bucket_calls.h).
  *
  * (1) Events at one time happen in the order: transfers end, cores' work ends, by the number of their
  *     set, anything begins; and within these, in the order of nodes. What follows at once on a core
@@ -78,6 +78,22 @@ static void give_back(struct shared_run *run, guint32 index, guint32 node)
 	take_up(run, index);
 }
 
+gint64 shared_run_work_ns(const struct shared_run *run, guint32 node)
+{
+	gint64 whole_ns = run->graph->duration_ns[node];
+	const struct worker_pool *pool;
+	guint32 index;
+
+	if (!shared_run_is_call(run, node))
+		return whole_ns;
+	index = graph_node_at(run->graph, node)->pool;
+	pool = &run->pools[index];
+	if (run->call_queue[node] >= pool->next)
+		return 0;
+	return whole_ns * (pool->n_free + 1) /
+	       g_array_index(run->graph->pools, struct graph_pool, index).n_workers;
+}
+
 /* --- what shares nothing -------------------------------------------------------------------- */
 
 void shared_run_finish(struct shared_run *run, guint32 node, gint64 end_ns)
@@ -99,10 +115,11 @@ void shared_run_finish(struct shared_run *run, guint32 node, gint64 end_ns)
 	}
 }
 
-/* On links or cores, now or when its time comes. */
+/* On links or cores, now or when its time comes. A call comes behind all that happens with it, what it queues among that. */
 static void begin_shared(struct shared_run *run, guint32 node, guint32 place, gint64 begin_ns)
 {
-	if (place < run->n_core_sets && (gdouble)begin_ns <= run->now_ns + ALMOST_NS)
+	if (place < run->n_core_sets && !shared_run_is_call(run, node) &&
+	    (gdouble)begin_ns <= run->now_ns + ALMOST_NS)
 		shared_cores_begin(run, node, place, (gdouble)begin_ns);
 	else
 		event_heap_push(&run->begins, (gdouble)begin_ns, node);
@@ -115,7 +132,8 @@ static gboolean is_shared(const struct shared_run *run, guint32 index, guint32 p
 			       ->work_ns > 0;
 	if (place == PLACE_ENGINE)
 		return run->graph->duration_ns[index] > 0;
-	return place < run->n_core_sets && run->graph->duration_ns[index] > 0;
+	return (place < run->n_core_sets || shared_run_is_call(run, index)) &&
+	       run->graph->duration_ns[index] > 0;
 }
 
 /* All predecessors of the node have ended. */
@@ -265,8 +283,12 @@ static void begin_next(struct shared_run *run)
 		begin_transfer(run, event.node, event.time);
 	else if (place == PLACE_ENGINE)
 		begin_copy(run, event.node);
-	else
+	else if (place < run->n_core_sets)
 		shared_cores_begin(run, event.node, place, event.time);
+	else
+		shared_run_finish(run, event.node,
+				  end_ns_after(run->replay->begin_ns[event.node],
+					       shared_run_work_ns(run, event.node)));
 }
 
 static void run_events(struct shared_run *run)

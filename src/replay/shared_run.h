@@ -104,9 +104,17 @@ struct shared_run {
 	guint32 *n_computing;	     /* of each group: core sets that are busy */
 	guint32 *changed, n_changed; /* core sets that may have become busy, or idle */
 	struct worker_pool *pools;
+	/* Of each node that is a call which wakes workers: where what it queues is in pool_node[]; TACHO_NONE. NULL: there are none. */
+	guint32 *call_queue;
 	struct shared_history *history; /* to be written; or NULL */
 	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */
 };
+
+/* The node is a call that wakes one of several workers. */
+static inline gboolean shared_run_is_call(const struct shared_run *run, guint32 node)
+{
+	return run->call_queue && run->call_queue[node] != TACHO_NONE;
+}
 
 /* What a run was like at some moments, and when each node began, counted in nodes begun: until a node
  * begins, nothing in the run depends on how long it takes. */
@@ -125,6 +133,8 @@ void shared_run_rewind(struct shared_run *run);
 /* Play it to its end. TACHO_GRAPH_ERROR_CYCLE: it has none. */
 gboolean shared_run_play(struct shared_run *run, GError **error);
 
+/* What the node is to do, now that it begins: of a call, as much as workers are free (edit/bucket_calls.h). */
+gint64 shared_run_work_ns(const struct shared_run *run, guint32 node);
 /* What follows the node has one predecessor less to wait for. */
 void shared_run_finish(struct shared_run *run, guint32 node, gint64 end_ns);
 

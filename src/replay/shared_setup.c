@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/huge_pages.h"
 #include "replay/shared_run.h"
+#include "trace/none_rows.h"
 
 /* --- core sets -------------------------------------------------------------------------------- */
 
@@ -257,6 +259,41 @@ static void set_pools(struct shared_run *run)
 	}
 }
 
+/* Where the transfer is in a pool's list; from the place on that the one before had, and then from the begin. */
+static guint32 find_queued(const TachoGraph *graph, guint32 pool, guint32 transfer, guint32 from)
+{
+	guint32 first = graph->pool_first[pool], n = graph->pool_first[pool + 1] - first;
+
+	for (guint32 i = 0; i < n; i++) {
+		guint32 at = first + (from - first + i) % n;
+
+		if (graph_node_at(graph, graph->pool_node[at])->transfer == transfer)
+			return at;
+	}
+	return TACHO_NONE;
+}
+
+static void set_calls(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+	g_autofree guint32 *from =
+		g_memdup2(graph->pool_first, (graph->pools->len + 1) * sizeof(*graph->pool_first));
+
+	FOR_EACH(const struct graph_call, call, graph->calls) {
+		const struct graph_node *node = graph_node_at(graph, call->node);
+		guint32 at;
+
+		if (node->kind != TACHO_NODE_OP || node->duration_ns <= 0 || !is_pooled(run, node))
+			continue;
+		at = find_queued(graph, node->pool, call->transfer, from[node->pool]);
+		if (at == TACHO_NONE)
+			continue;
+		if (!run->call_queue)
+			run->call_queue = none_rows_new(graph->n_frozen);
+		run->call_queue[call->node] = from[node->pool] = at;
+	}
+}
+
 static void rewind_resources(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
@@ -346,6 +383,7 @@ struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *f
 	run->changed = g_new(guint32, MAX(run->n_core_sets, 1u));
 	look_at_nodes(run);
 	set_pools(run);
+	set_calls(run);
 	shared_run_rewind(run);
 	return run;
 }
@@ -361,6 +399,7 @@ void shared_run_free(struct shared_run *run)
 	for (guint32 i = 0; i < run->n_core_sets; i++)
 		event_heap_release(&run->cores[i].heap);
 	g_free(run->pools);
+	g_free(run->call_queue);
 	g_free(run->cores);
 	g_free(run->next);
 	g_free(run->place);

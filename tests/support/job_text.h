@@ -14,6 +14,9 @@ extern const gchar job_shared_link[];
  * and 4 us a MiB on the wire; everybody waits for both, then updates. */
 extern const gchar job_buckets[];
 
+/* The same 5 us later, where a call of 2 us queues each bucket, behind the gradient that completes it. */
+extern const gchar job_bucket_calls[];
+
 /* A gradient of 1 MiB on a rank's thread. */
 #define JOB_MIB_GRADIENT(begin, end)                                                               \
 	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \

@@ -82,20 +82,26 @@ static gboolean is_copied(const struct plain *plain, guint32 node)
 	return graph_node_at(plain->graph, node)->kind == TACHO_NODE_COPY && pool_of(plain, node);
 }
 
-static gboolean is_shared(const struct plain *plain, guint32 node)
-{
-	if (is_transfer(plain, node))
-		return transfer_of(plain, node)->work_ns > 0;
-	return plain->graph->duration_ns[node] > 0 &&
-	       (is_on_cores(plain, node) || is_on_device(plain, node) ||
-		is_lone_part(plain, node) || is_copied(plain, node));
-}
-
 static gboolean has_worker(const struct plain *plain, guint32 node)
 {
 	const struct graph_pool *pool = pool_of(plain, node);
 
 	return pool && !pool->is_engine && pool->n_workers > 1;
+}
+
+/* It wakes workers. */
+static gboolean is_call(const struct plain *plain, guint32 node)
+{
+	return graph_node_at(plain->graph, node)->kind == TACHO_NODE_OP && has_worker(plain, node);
+}
+
+static gboolean is_shared(const struct plain *plain, guint32 node)
+{
+	if (is_transfer(plain, node))
+		return transfer_of(plain, node)->work_ns > 0;
+	return plain->graph->duration_ns[node] > 0 &&
+	       (is_on_cores(plain, node) || is_call(plain, node) || is_on_device(plain, node) ||
+		is_lone_part(plain, node) || is_copied(plain, node));
 }
 
 /* --- how fast --------------------------------------------------------------------------------- */
@@ -350,6 +356,24 @@ static gboolean end_pieces(struct plain *plain)
 	return has_ended;
 }
 
+/* The workers that the call finds free, what it queues left aside, of all: only who is free takes that up. */
+static gint64 call_ns(const struct plain *plain, guint32 node)
+{
+	const TachoGraph *graph = plain->graph;
+	guint32 pool = graph_node_at(graph, node)->pool, transfer = TACHO_NONE, at;
+
+	for (guint i = 0; i < graph->calls->len; i++)
+		if (g_array_index(graph->calls, struct graph_call, i).node == node)
+			transfer = g_array_index(graph->calls, struct graph_call, i).transfer;
+	for (at = graph->pool_first[pool];
+	     graph_node_at(graph, graph->pool_node[at])->transfer != transfer;)
+		at++;
+	if (plain->pieces[graph->pool_node[at]].state != DONE)
+		return 0;
+	return graph->duration_ns[node] * (plain->free_ns[pool]->len + 1) /
+	       pool_of(plain, node)->n_workers;
+}
+
 static void begin_piece(struct plain *plain, guint32 node)
 {
 	struct piece *piece = &plain->pieces[node];
@@ -362,7 +386,15 @@ static void begin_piece(struct plain *plain, guint32 node)
 		finish(plain, node, *free_ns);
 		return;
 	}
+	if (is_call(plain, node) && !is_on_cores(plain, node)) {
+		finish(plain, node, piece->begin_ns + call_ns(plain, node));
+		return;
+	}
 	piece->state = RUNNING;
+	if (is_call(plain, node)) {
+		piece->rest_ns = (gdouble)call_ns(plain, node);
+		return;
+	}
 	piece->rest_ns = is_transfer(plain, node) ? transfer_of(plain, node)->work_ns
 						  : (gdouble)plain->graph->duration_ns[node];
 }

@@ -22,6 +22,7 @@ struct maker {
 	guint n_ranks, n_hosts, n_steps, n_made, n_wanted;
 	guint32 wires;
 	gint64 now_ns;
+	gboolean has_calls;
 };
 
 static gint draw(struct maker *maker, gint most)
@@ -254,6 +255,18 @@ static void add_hop(struct maker *maker, guint32 group)
 	set_pending(maker, &maker->ranks[row->receiver - 1], node);
 }
 
+/* The main thread's call that queues what comes next. */
+static void add_call(struct maker *maker, struct rank *rank, guint32 pool)
+{
+	guint32 node = add_node(maker, TACHO_NODE_OP, rank->main_lane, draw_duration(maker));
+	struct graph_call call = { maker->graph->transfers->len, node };
+
+	graph_node_at(maker->graph, node)->pool = pool;
+	follow(maker, rank->main, node, TACHO_EDGE_PROGRAM);
+	rank->main = node;
+	g_array_append_val(maker->graph->calls, call);
+}
+
 /* One part of it for each rank: queued, and complete. Ranks of devices come to it on a stream. */
 static void add_collective(struct maker *maker, guint32 group)
 {
@@ -269,6 +282,8 @@ static void add_collective(struct maker *maker, guint32 group)
 		follow(maker, rank->main, queues[i], TACHO_EDGE_QUEUE);
 		if (is_device)
 			follow(maker, rank->streams[1], queues[i], TACHO_EDGE_STREAM);
+		else if (maker->has_calls && chance(maker, 2))
+			add_call(maker, rank, rank->pools[group]);
 	}
 	transfer = add_transfer(maker, group);
 	for (guint32 i = 0; i < maker->n_ranks; i++) {
@@ -393,6 +408,7 @@ TachoGraph *random_graph_new(TachoTimeline *timeline, guint32 seed)
 			       .graph = graph };
 	g_autoptr(GError) error = NULL;
 
+	maker.has_calls = seed % 5 < 2;
 	maker.n_ranks = 1 + (guint)draw(&maker, MAX_RANKS - 1);
 	maker.n_hosts = 1 + (guint)draw(&maker, (gint)maker.n_ranks - 1);
 	maker.n_steps = 1 + (guint)draw(&maker, 3);

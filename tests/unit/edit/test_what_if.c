@@ -172,6 +172,19 @@ static void test_fusion(void)
 	assert_refused(job_late_rank, "fusion=1", "no collective of gradients");
 }
 
+/* What is packed anew is queued anew: a call of as long as the recorded ones behind the gradient that completes each bucket, and none
+ * where the recorded ones were. */
+static void test_calls(void)
+{
+	assert_predicted(job_bucket_calls, "fusion=1,3", 68); /* as it was */
+	assert_predicted(job_bucket_calls, "fusion=4", 45 + 18 + 6);
+	assert_predicted(job_bucket_calls, "fusion=2,2", 25 + 2 + 20 + 10 + 6);
+	assert_predicted(job_bucket_calls, "fusion=1,1,1", 15 + 3 * 12 + 6 + 6);
+	/* a pass that sends nothing calls nobody */
+	assert_predicted(job_bucket_calls, "fusion=4;accumulate=2", 45 + 45 + 18 + 6);
+	assert_predicted(job_bucket_calls, "accumulate=2", 45 + 68);
+}
+
 static void test_partition(void)
 {
 	/* three parts, one after the other, each with waits of its own */
@@ -370,6 +383,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/topology", test_topology);
 	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
 	g_test_add_func("/what_if/fusion", test_fusion);
+	g_test_add_func("/what_if/calls", test_calls);
 	g_test_add_func("/what_if/partition", test_partition);
 	g_test_add_func("/what_if/compress", test_compress);
 	g_test_add_func("/what_if/too_many_parts", test_too_many_parts);
