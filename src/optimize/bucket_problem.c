@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "edit/bucket_calls.h"
 #include "edit/collective_plan.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_trial.h"
@@ -226,6 +227,21 @@ static guint32 count_workers(const TachoGraph *graph, guint32 model)
 	return 1; /* of devices, one follows the other */
 }
 
+/* The mean over the ranks. */
+static gdouble read_call(const struct reading *reading)
+{
+	gdouble sum_ns = 0, n = 0;
+	struct bucket_calls calls;
+
+	bucket_calls_init(&calls, reading->graph);
+	for (guint32 rank = 0; rank < reading->n_ranks; rank++) {
+		sum_ns += (gdouble)reading->weights[rank] * (gdouble)calls.alone_ns[rank];
+		n += reading->weights[rank];
+	}
+	bucket_calls_release(&calls);
+	return n > 0 ? sum_ns / n : 0;
+}
+
 static void read_cost(struct reading *reading, guint32 model)
 {
 	struct bucket_problem *problem = reading->problem;
@@ -238,6 +254,7 @@ static void read_cost(struct reading *reading, guint32 model)
 	problem->taken = transfer->is_device ? graph_device_taken(reading->graph, 0)
 					     : graph_taken_share(reading->graph, 0);
 	problem->core_wait_ns = graph_group_at(reading->graph, transfer->group)->core_wait_ns;
+	problem->call_ns = read_call(reading);
 	problem->n_ranks = transfer->n_ranks;
 	problem->cost = cost_of_group;
 	problem->cost_data = problem;
@@ -268,7 +285,7 @@ static gboolean read_gradients(struct reading *reading, guint32 ordinal)
 
 /* --- all of it ---------------------------------------------------------------------------------- */
 
-/* Play the graph as if its buckets took no time; the caller's. */
+/* Play the graph as if its buckets took no time, and no time was needed to queue them; the caller's. */
 static struct replay_trial *play_without_bytes(const struct trial_base *base,
 					       const TachoGraph *graph, GError **error)
 {
@@ -279,6 +296,12 @@ static struct replay_trial *play_without_bytes(const struct trial_base *base,
 		struct trial_edit edit = { .node = transfer->node };
 
 		if (is_bucket(transfer))
+			g_array_append_val(edits, edit);
+	}
+	FOR_EACH(const struct graph_call, call, graph->calls) {
+		struct trial_edit edit = { .node = call->node };
+
+		if (is_bucket(graph_transfer_at(graph, call->transfer)))
 			g_array_append_val(edits, edit);
 	}
 	if (replay_trial_play(trial, (const struct trial_edit *)edits->data, edits->len, error))

@@ -4,7 +4,7 @@
  * (1) Gradients stand in the order in which they come. A partition is a list of ends: bucket i has the gradients from ends[i - 1] up to
  *     ends[i]. Buckets that hold gradients out of that order are no faster: they go out one after the other, each when its
  *     last gradient is there, so those that came by then could have gone in the ones before (docs/optimize.md).
- * (2) Times are means over the steps, since the step began, of the rank that comes last, as they would be if no bytes moved. */
+ * (2) Times are means over the steps, since the step began, of the rank that comes last, as they would be if no bytes moved, and if queuing took no time. */
 #ifndef TACHO_BUCKET_PROBLEM_H
 #define TACHO_BUCKET_PROBLEM_H
 
@@ -24,9 +24,10 @@ struct bucket_problem {
 	gdouble *copy_ns;      /* to put what came back in its place */
 	gdouble tail_ns;       /* of the step, behind the last of these */
 	guint32 n_workers;     /* buckets on their way at a time, at most */
-	gdouble taken;	       /* of what a rank computes while bytes move */
-	gdouble core_wait_ns;  /* what a bucket's segment waits longer while ranks compute */
-	guint32 n_ranks;       /* of a bucket; where core_wait_ns is not 0 */
+	gdouble call_ns; /* what it takes a rank to queue a bucket, with all workers free (bucket_calls.h) */
+	gdouble taken;	      /* of what a rank computes while bytes move */
+	gdouble core_wait_ns; /* what a bucket's segment waits longer while ranks compute */
+	guint32 n_ranks;      /* of a bucket; where core_wait_ns is not 0 */
 	BucketCost *cost;
 	gconstpointer cost_data;
 	guint32 *recorded_ends; /* n_recorded of them; NULL: they are no such partition */

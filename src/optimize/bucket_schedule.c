@@ -19,7 +19,8 @@ struct moving {
 struct schedule {
 	const struct bucket_problem *problem;
 	const guint32 *ends;
-	guint32 n_buckets, next; /* to be taken up */
+	guint32 n_buckets, n_queued, next; /* next: to be taken up */
+	gdouble calls_ns;		   /* of those that are queued */
 	gdouble *over_ns;
 	gdouble now_ns,
 		computed_ns; /* computed_ns: of what a rank would compute if no bytes moved */
@@ -33,15 +34,22 @@ static gdouble compute_rate(const struct schedule *schedule)
 	return schedule->n_moving > 0 ? 1 - schedule->problem->taken : 1;
 }
 
-/* What is left to compute until the last gradient is there. */
-static gdouble left_ns_of(const struct schedule *schedule)
+/* What is left to compute until so many gradients are there. */
+static gdouble left_ns_of(const struct schedule *schedule, guint32 n_gradients)
 {
-	return schedule->problem->ready_ns[schedule->problem->n - 1] - schedule->computed_ns;
+	return schedule->problem->ready_ns[n_gradients - 1] + schedule->calls_ns -
+	       schedule->computed_ns;
+}
+
+/* Until all are. */
+static gdouble all_left_ns(const struct schedule *schedule)
+{
+	return left_ns_of(schedule, schedule->problem->n);
 }
 
 static void advance(struct schedule *schedule, gdouble duration_ns)
 {
-	gdouble rate = compute_rate(schedule), left_ns = left_ns_of(schedule);
+	gdouble rate = compute_rate(schedule), left_ns = all_left_ns(schedule);
 
 	if (left_ns >= 0 && left_ns <= duration_ns * rate)
 		schedule->backward_ns = schedule->now_ns + left_ns / rate;
@@ -55,7 +63,7 @@ static void advance(struct schedule *schedule, gdouble duration_ns)
 static void set_paces(struct schedule *schedule)
 {
 	gdouble n = schedule->n_moving;
-	gboolean is_computing = left_ns_of(schedule) > ALMOST_NS;
+	gboolean is_computing = all_left_ns(schedule) > ALMOST_NS;
 
 	for (guint32 i = 0; i < schedule->n_moving; i++) {
 		struct moving *moving = &schedule->moving[i];
@@ -107,15 +115,32 @@ static void end_some(struct schedule *schedule)
 	set_paces(schedule);
 }
 
-static gdouble until_next(const struct schedule *schedule)
+/* A worker is free for a bucket that is queued. */
+static gboolean can_take_up(const struct schedule *schedule)
+{
+	return schedule->next < schedule->n_queued && schedule->n_moving < schedule->n_workers;
+}
+
+static gdouble until_queued(const struct schedule *schedule)
 {
 	gdouble left_ns;
 
-	if (schedule->next == schedule->n_buckets || schedule->n_moving == schedule->n_workers)
+	if (schedule->n_queued == schedule->n_buckets)
 		return INFINITY;
-	left_ns = schedule->problem->ready_ns[schedule->ends[schedule->next] - 1] -
-		  schedule->computed_ns;
+	left_ns = left_ns_of(schedule, schedule->ends[schedule->n_queued]);
 	return left_ns > 0 ? left_ns / compute_rate(schedule) : 0;
+}
+
+/* Workers wake that have nothing else to do. */
+static void queue(struct schedule *schedule)
+{
+	guint32 n_busy = schedule->n_moving + (schedule->n_queued - schedule->next);
+
+	schedule->n_queued++;
+	if (n_busy < schedule->n_workers)
+		schedule->calls_ns +=
+			schedule->problem->call_ns * (1 - (gdouble)n_busy / schedule->n_workers);
+	set_paces(schedule);
 }
 
 static gdouble until_end(const struct schedule *schedule)
@@ -131,17 +156,18 @@ static gdouble until_end(const struct schedule *schedule)
 /* When the pass ends, where that changes the pace of what is under way. */
 static gdouble until_rest(const struct schedule *schedule)
 {
-	gdouble left_ns = left_ns_of(schedule);
+	gdouble left_ns = all_left_ns(schedule);
 
 	if (schedule->problem->core_wait_ns <= 0 || schedule->n_moving == 0 || left_ns <= ALMOST_NS)
 		return INFINITY;
 	return left_ns / compute_rate(schedule);
 }
 
-/* Each bucket is waited for and copied back, in order, when the pass is over. */
+/* Each bucket is waited for and copied back, in order, when the pass is over: nothing moves any more that could hold up the rest of it. */
 static gdouble copy_back(const struct schedule *schedule)
 {
-	gdouble time_ns = schedule->backward_ns;
+	gdouble left_ns = all_left_ns(schedule);
+	gdouble time_ns = left_ns > 0 ? schedule->now_ns + left_ns : schedule->backward_ns;
 	guint32 gradient = 0;
 
 	for (guint32 i = 0; i < schedule->n_buckets; i++) {
@@ -162,21 +188,25 @@ gdouble bucket_schedule_ns(const struct bucket_problem *problem, const guint32 *
 				     .n_workers = CLAMP(problem->n_workers, 1, MAX_WORKERS) };
 
 	for (;;) {
-		gdouble next_ns = until_next(&schedule), end_ns = until_end(&schedule);
-		gdouble rest_ns = until_rest(&schedule);
+		gdouble queued_ns, end_ns, rest_ns;
 
-		if (next_ns == INFINITY && end_ns == INFINITY)
+		while (can_take_up(&schedule))
+			take_up(&schedule);
+		queued_ns = until_queued(&schedule);
+		end_ns = until_end(&schedule);
+		rest_ns = until_rest(&schedule);
+		if (queued_ns == INFINITY && end_ns == INFINITY)
 			break;
-		if (rest_ns < MIN(next_ns, end_ns)) {
+		if (rest_ns < MIN(queued_ns, end_ns)) {
 			advance(&schedule, rest_ns);
 			set_paces(&schedule);
 			continue;
 		}
-		advance(&schedule, MIN(next_ns, end_ns));
-		if (end_ns <= next_ns)
+		advance(&schedule, MIN(queued_ns, end_ns));
+		if (end_ns <= queued_ns)
 			end_some(&schedule);
 		else
-			take_up(&schedule);
+			queue(&schedule);
 	}
 	return copy_back(&schedule) + problem->tail_ns;
 }

@@ -10,7 +10,8 @@
  *     COMPLETE is over at 0, which nobody feels. All three are nodes that were taken away (REMOVED), and are in no pool.
  * (3) What waits for a bucket is what waits for the first of its gradients whose copy is known. So its slot and this one's exchange
  *     what waits for them.
- * (4) A pool's collectives are a list, of which those that are off are left out. Where its one worker is an edge from each COMPLETE to the next
+ * (4) What it takes a thread to queue a slot is a node of that thread, which takes nothing where the slot is off.
+ * (5) A pool's collectives are a list, of which those that are off are left out. Where its one worker is an edge from each COMPLETE to the next
  *     QUEUE, all such edges of the pool exchange their ends until those of slots that are there follow each other; the others join
  *     what is left, among which is nothing that both leads on and is led to (2). */
 #include "optimize/bucket_trial.h"
@@ -37,9 +38,10 @@ struct slot {
 /* A rank in a slot: nodes, and where in the frozen lists its edges are. */
 struct member {
 	guint32 queue, complete, waiting;
+	guint32 call; /* TACHO_NONE: none is known */
 	guint32 pool;
-	gint64 queue_ns, complete_ns; /* durations */
-	gboolean has_copy;	      /* `waiting` is the copy of the gradient */
+	gint64 queue_ns, complete_ns, call_ns; /* durations */
+	gboolean has_copy;		       /* `waiting` is the copy of the gradient */
 	/* of TRANSFER -> COMPLETE: in succ[], in pred[]; of COMPLETE -> waiting, likewise */
 	guint32 bytes_succ, bytes_pred, wait_succ, wait_pred;
 	guint32 spare; /* of the edges from source to sink, its number */
@@ -189,6 +191,7 @@ static gboolean find_members(struct bucket_trial *trial)
 			struct member member = {
 				.queue = node,
 				.complete = node + 1,
+				.call = TACHO_NONE,
 				.pool = graph_node_at(graph, node)->pool,
 				.queue_ns = graph_node_at(graph, node)->duration_ns,
 				.complete_ns = graph_node_at(graph, node + 1)->duration_ns,
@@ -205,6 +208,34 @@ static gboolean find_members(struct bucket_trial *trial)
 			return FALSE;
 	}
 	return TRUE;
+}
+
+static guint32 rank_of_node(const TachoGraph *graph, guint32 node)
+{
+	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
+}
+
+/* What each rank's call takes. Slots are the last transfers, one behind the other, and the same ranks are in all of them. */
+static void find_calls(struct bucket_trial *trial)
+{
+	const TachoGraph *graph = trial->graph;
+	const struct slot *first = slot_at(trial, 0);
+	g_autofree guint32 *place = none_rows_new(graph_n_own_ranks(graph)); /* [rank]: in a slot */
+
+	for (guint32 i = 0; i < first->n_members; i++)
+		place[rank_of_node(graph, member_at(trial, first->first_member + i)->queue)] = i;
+	FOR_EACH(const struct graph_call, call, graph->calls) {
+		guint32 in_slot = place[rank_of_node(graph, call->node)];
+		struct member *member;
+
+		if (call->transfer < first->transfer || in_slot == TACHO_NONE)
+			continue;
+		member = member_at(trial,
+				   slot_at(trial, call->transfer - first->transfer)->first_member +
+					   in_slot);
+		member->call = call->node;
+		member->call_ns = graph_node_at(graph, call->node)->duration_ns;
+	}
 }
 
 static void add_spare_edges(struct bucket_trial *trial)
@@ -370,6 +401,7 @@ static gboolean make(struct bucket_trial *trial, const struct bucket_problem *pr
 	if (!pack_singly(graph, trial->n) || !find_slots(trial, problem, was_there, n_before) ||
 	    !find_members(trial))
 		return FALSE;
+	find_calls(trial);
 	add_spare_edges(trial);
 	if (!graph_freeze(graph, NULL) || !place_members(trial))
 		return FALSE;
@@ -436,6 +468,10 @@ static void set_member(struct bucket_trial *trial, const struct slot *slot,
 	set_node(graph, member->queue, is_on, TACHO_NODE_QUEUE, member->queue_ns, member->pool);
 	set_node(graph, member->complete, is_on, TACHO_NODE_COMPLETE, member->complete_ns,
 		 member->pool);
+	if (member->call != TACHO_NONE) {
+		graph_node_at(graph, member->call)->duration_ns = is_on ? member->call_ns : 0;
+		graph->duration_ns[member->call] = is_on ? member->call_ns : 0;
+	}
 	graph->succ[member->bytes_succ] = is_on ? member->complete : trial->sink;
 	graph->pred[member->bytes_pred] = is_on ? transfer : trial->source;
 	graph->succ[spare_succ] = is_on ? trial->sink : member->complete;
@@ -529,7 +565,7 @@ static guint32 next_left(const guint32 *left, guint32 i)
 	return i;
 }
 
-/* (4): edges lead from orders[i] to nodes[i + 1]. Those that are left are joined in order: then none leads from the last of those that are there to the
+/* (5): edges lead from orders[i] to nodes[i + 1]. Those that are left are joined in order: then none leads from the last of those that are there to the
  * first. */
 static void set_orders(struct bucket_trial *trial, const struct slot_pool *pool)
 {

@@ -1,6 +1,6 @@
 /* search_dynamic: let over(k, j) be the soonest that the first j gradients can be there in k buckets, one after the other:
  *
- *     over(k, j) = min over i < j of max(over(k - 1, i), ready(j - 1)) + cost(bytes of i to j)
+ *     over(k, j) = min over i < j of max(over(k - 1, i), ready(j - 1) + (k - 1) * call) + cost(bytes of i to j)
  *
  * An earlier end of what goes before is never worse, so the minimum over partitions is found so, in n * n steps for each k. Each k's
  * best partition is tried, for with several workers, copies and slower computing another k than the best here may be the best.
@@ -83,6 +83,7 @@ static void add_bucket(struct dynamic *dynamic, guint32 k)
 {
 	guint32 n = dynamic->n;
 	guint32 *cut = dynamic->cut + (gsize)k * (n + 1);
+	gdouble calls_ns = k * dynamic->search->problem->call_ns;
 
 	for (guint32 j = 0; j <= n; j++)
 		dynamic->over_ns[j] = INFINITY;
@@ -92,8 +93,9 @@ static void add_bucket(struct dynamic *dynamic, guint32 k)
 		if (dynamic->before_ns[i] == INFINITY)
 			continue;
 		for (guint32 j = i + 1; j <= n; j++) {
-			gdouble over_ns = MAX(dynamic->before_ns[i], dynamic->ready_ns[j - 1]) +
-					  cost_ns[j - 1];
+			gdouble over_ns =
+				MAX(dynamic->before_ns[i], dynamic->ready_ns[j - 1] + calls_ns) +
+				cost_ns[j - 1];
 
 			if (over_ns < dynamic->over_ns[j]) {
 				dynamic->over_ns[j] = over_ns;

@@ -54,7 +54,8 @@ static guint32 path_begin(struct walk *walk)
 
 	bucket_schedule_ns(problem, walk->ends, walk->n, walk->over_ns);
 	/* the one before was still under way when this one could have begun */
-	while (first > 0 && walk->over_ns[first - 1] > problem->ready_ns[walk->ends[first] - 1])
+	while (first > 0 && walk->over_ns[first - 1] > problem->ready_ns[walk->ends[first] - 1] +
+							       first * problem->call_ns)
 		first--;
 	return first;
 }

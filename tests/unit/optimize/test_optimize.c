@@ -71,14 +71,16 @@ static void test_buckets(void)
 }
 
 /* What the search goes by is what the replay plays, on a job without chance. */
-static void test_problem(void)
+static void check_problem(const gchar *text, const gdouble ready_ns[4], gdouble call_ns)
 {
 	static const struct {
 		guint32 ends[4], n;
-	} partitions[] = { { { 4 }, 1 }, { { 1, 4 }, 2 }, { { 2, 4 }, 2 }, { { 1, 2, 4 }, 3 } };
-	/* the graph's: the first bucket is queued as the second gradient's operation begins, and counts as queued in it */
-	static const gdouble ready_ns[] = { 0, 10000, 30000, 40000 };
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_buckets);
+	} partitions[] = { { { 4 }, 1 },
+			   { { 1, 4 }, 2 },
+			   { { 2, 4 }, 2 },
+			   { { 1, 2, 4 }, 3 },
+			   { { 1, 2, 3, 4 }, 4 } };
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
 	g_autoptr(TachoPrediction) prediction = NULL;
 	struct bucket_problem *problem;
 
@@ -89,6 +91,7 @@ static void test_problem(void)
 	for (guint i = 0; i < 4; i++)
 		g_assert_cmpfloat_with_epsilon(problem->ready_ns[i], ready_ns[i], 1);
 	g_assert_cmpfloat_with_epsilon(problem->tail_ns, 6000, 1);
+	g_assert_cmpfloat_with_epsilon(problem->call_ns, call_ns, 1);
 	g_assert_cmpuint(problem->n_recorded, ==, 2);
 	g_assert_cmpuint(problem->recorded_ends[0], ==, 1);
 	for (guint i = 0; i < G_N_ELEMENTS(partitions); i++) {
@@ -105,6 +108,21 @@ static void test_problem(void)
 			bucket_judge_fusion_ms(prediction->graph, fusion->str, NULL), 1e-5);
 	}
 	bucket_problem_free(problem);
+}
+
+static void test_problem(void)
+{
+	/* the graph's: the first bucket is queued as the second gradient's operation begins, and counts as queued in it */
+	static const gdouble ready_ns[] = { 0, 10000, 30000, 40000 };
+
+	check_problem(job_buckets, ready_ns, 0);
+}
+
+static void test_calls(void)
+{
+	static const gdouble ready_ns[] = { 15000, 25000, 35000, 45000 };
+
+	check_problem(job_bucket_calls, ready_ns, 2000);
 }
 
 /* Buckets of a gradient each, of which the last took 9 us and the others 6: no other partition is better, and what chance did is no
@@ -279,6 +297,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/optimize/buckets", test_buckets);
 	g_test_add_func("/optimize/problem", test_problem);
+	g_test_add_func("/optimize/calls", test_calls);
 	g_test_add_func("/optimize/chance", test_chance);
 	g_test_add_func("/optimize/compression", test_compression);
 	g_test_add_func("/optimize/passes", test_passes);
