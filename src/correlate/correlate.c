@@ -7,6 +7,7 @@
  *     check_launches           slices
  *     link_graph_work          slices, rows that an importer made
  *     link_kernels             slices, flows that an importer made, graphs' work
+ *     end_chained_collectives  slices
  *     link_queued_collectives  slices
  *     settle_hosts             slices, marks, what queued a collective
  *     align_clocks             slices, marks, flows of messages and of what queued a collective
@@ -19,8 +20,8 @@
  *     find_buckets             slices, flows, collectives, steps
  *     check_content            all that can have been recorded
  *
- * Each adds rows to its own tables and problems; none changes a slice, but that align_clocks moves all
- * times of a host: what compares times of different ranks comes after it, and no time is remembered
+ * Each adds rows to its own tables and problems; none changes a slice, but that end_chained_collectives sets ends of
+ * collectives that were told too late, and align_clocks moves all times of a host: what compares times of different ranks comes after it, and no time is remembered
  * across it. All walk the tables in their order, so equal timelines give equal results.
  *
  * Where several processes make one report (run_share.h), what stays within a process is found by its owner, and what it
@@ -51,6 +52,7 @@ static void correlate_each(TachoTimeline *timeline)
 	correlate_own(timeline, check_launches);
 	link_graph_work(timeline, threads);
 	link_kernels(timeline, threads);
+	end_chained_collectives(timeline, threads);
 	link_queued_collectives(timeline, threads);
 }
 
