@@ -79,6 +79,8 @@ static void connect_member(struct graph_builder *builder, struct build_member *m
 		       member->complete_node, TACHO_EDGE_TRANSFER);
 	if (member->wait_node != TACHO_NONE)
 		graph_add_edge(graph, member->complete_node, member->wait_node, TACHO_EDGE_WAIT);
+	if (member->sequel_node != TACHO_NONE)
+		graph_add_edge(graph, member->complete_node, member->sequel_node, TACHO_EDGE_WAIT);
 }
 
 void builder_add_collective_nodes(struct graph_builder *builder)

@@ -18,6 +18,9 @@
  * transfer's fixed time (max_fixed_ns) contains the time of bytes, or is not known. */
 #define BUILD_SMALL_BYTES 4096
 
+/* What begins as soon as something else has ended. Source: derived from aligned clocks, which round the times of both. */
+#define BUILD_AT_ONCE_NS 2
+
 /* Consecutive autograd work of a thread. */
 struct build_pass {
 	gint64 begin_ns, end_ns;
@@ -53,6 +56,9 @@ struct build_member {
 	guint32 next; /* of the same work, which carries out several sends and receives, or TACHO_NONE */
 	gboolean is_eager;    /* was done before the last rank came: waited for nobody */
 	guint32 wait_segment; /* of its thread: the first work that had waited, or TACHO_NONE */
+	/* Thread and piece of the worker that carried it out, and went on with what was hung on its end (chained_collective.c), or TACHO_NONE;
+	 * and the node of that. */
+	guint32 sequel_thread, sequel_segment, sequel_node;
 	guint32 from_node,
 		wait_node; /* of its thread: behind which it was queued; that waited, or TACHO_NONE */
 	guint32 ordinal; /* of the pass whose gradients it carries, among those of its rank, or TACHO_NONE */

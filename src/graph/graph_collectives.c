@@ -78,6 +78,7 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 	member.caller = TACHO_NONE;
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
 	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
+	member.sequel_thread = member.sequel_segment = member.sequel_node = TACHO_NONE;
 	member.next = row->member;
 	build_work_at(builder, work)->member = builder->members->len;
 	g_array_append_val(builder->members, member);
@@ -110,6 +111,7 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 	member.end_ns = tacho_slice_end_ns(timeline, slice);
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
 	member.from_node = member.wait_node = member.ordinal = TACHO_NONE;
+	member.sequel_thread = member.sequel_segment = member.sequel_node = TACHO_NONE;
 	if (member.caller != TACHO_NONE)
 		track = tacho_timeline_track(timeline, timeline->slices.track[member.caller]);
 	member.thread = builder_find_thread(builder, track->process, track->tid);

@@ -47,7 +47,7 @@ struct graph_node {
 	guint32 kind : 8;   /* TachoNodeKind */
 	guint32 step;	    /* number; TACHO_NONE: between steps */
 	guint32 transfer;   /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
-	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; COPY: an engine; OP: the
+	guint32 pool; /* QUEUE, COMPLETE: workers of its rank and group; COPY: an engine; OP: the
 				     * workers that it wakes (edit/bucket_calls.h); else TACHO_NONE */
 };
 

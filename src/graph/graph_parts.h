@@ -13,7 +13,7 @@ struct sent_node {
 
 struct sent_member {
 	gint64 end_ns;
-	guint32 index, from_node, wait_node, ordinal;
+	guint32 index, from_node, wait_node, sequel_node, ordinal, unused;
 };
 
 struct sent_gradient {

@@ -8,6 +8,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "trace/run_share.h"
 
 /* --- which ---------------------------------------------------------------------------------- */
@@ -246,9 +247,8 @@ static GArray *collect_seen(const struct graph_builder *builder, const struct bu
 }
 
 /* Drop the thread's pieces that are within a collective that it saw through. A thread sees one through at a time. */
-static void drop_seen_through(const struct graph_builder *builder, struct build_thread *thread)
+static void drop_seen_through(const GArray *seen, struct build_thread *thread)
 {
-	g_autoptr(GArray) seen = collect_seen(builder, thread);
 	guint n_kept = 0, next = 0;
 
 	for (guint i = 0; i < thread->segments->len; i++) {
@@ -265,9 +265,21 @@ static void drop_seen_through(const struct graph_builder *builder, struct build_
 	g_array_set_size(thread->segments, n_kept);
 }
 
+/* The thread went on with the piece as soon as it had seen a collective through. */
+static gboolean is_sequel(const GArray *seen, const struct segment *segment)
+{
+	guint n = ROWS_BEFORE(seen, struct seen_through, row,
+			      row->end_ns <= segment->start_ns + BUILD_AT_ONCE_NS);
+
+	return segment->slice != TACHO_NONE && n > 0 &&
+	       g_array_index(seen, struct seen_through, n - 1).end_ns >=
+		       segment->start_ns - BUILD_AT_ONCE_NS;
+}
+
 /* Keep the bursts of a thread beside the main one: drop pieces in which nothing is open, but for
  * those between two bursts that begin in one piece of the main thread. */
-static void keep_bursts(struct graph_builder *builder, struct build_thread *thread)
+static void keep_bursts(struct graph_builder *builder, struct build_thread *thread,
+			const GArray *seen)
 {
 	GArray *main_cuts_ns =
 		build_thread_at(builder, builder->windows[thread->rank_index].main_thread)->cuts_ns;
@@ -283,13 +295,23 @@ static void keep_bursts(struct graph_builder *builder, struct build_thread *thre
 			burst = G_MAXUINT;
 			continue;
 		}
+		segment.is_sequel = is_sequel(seen, &segment);
 		if (burst == G_MAXUINT) {
 			burst = here;
-			g_array_append_val(main_cuts_ns, segment.start_ns);
+			if (!segment.is_sequel)
+				g_array_append_val(main_cuts_ns, segment.start_ns);
 		}
 		*segment_at(thread->segments, n_kept++) = segment;
 	}
 	g_array_set_size(thread->segments, n_kept);
+}
+
+static void keep_of_side_thread(struct graph_builder *builder, struct build_thread *thread)
+{
+	g_autoptr(GArray) seen = collect_seen(builder, thread);
+
+	drop_seen_through(seen, thread);
+	keep_bursts(builder, thread, seen);
 }
 
 static void add_step_cuts(struct graph_builder *builder, struct build_thread *thread)
@@ -358,10 +380,8 @@ void builder_cut_threads(struct graph_builder *builder)
 		cut_thread(builder, build_thread_at(builder, i));
 	}
 	for (guint32 i = 0; i < builder->threads->len; i++)
-		if (!build_thread_at(builder, i)->is_main && build_thread_at(builder, i)->is_own) {
-			drop_seen_through(builder, build_thread_at(builder, i));
-			keep_bursts(builder, build_thread_at(builder, i));
-		}
+		if (!build_thread_at(builder, i)->is_main && build_thread_at(builder, i)->is_own)
+			keep_of_side_thread(builder, build_thread_at(builder, i));
 	for (guint32 i = 0; i < builder->n_ranks; i++) {
 		struct build_window *window = &builder->windows[i];
 

@@ -512,6 +512,27 @@ static guint32 find_wait(const struct graph_builder *builder, struct build_threa
 	return wait_for_tensor(builder, thread, member);
 }
 
+/* What its worker went on with. */
+static void find_sequel(const struct graph_builder *builder, struct build_member *member)
+{
+	guint32 process = tacho_timeline_track(builder->timeline,
+					       builder->timeline->slices.track[member->slice])
+				  ->process;
+	guint32 thread = builder_find_thread(builder, process, member->end_tid);
+	const GArray *segments;
+	guint piece;
+
+	if (thread == TACHO_NONE || build_thread_at(builder, thread)->is_main)
+		return;
+	segments = build_thread_at(builder, thread)->segments;
+	piece = thread_segments_from(segments, member->end_ns - BUILD_AT_ONCE_NS);
+	if (piece == segments->len || !segment_at(segments, piece)->is_sequel ||
+	    segment_at(segments, piece)->start_ns > member->end_ns + BUILD_AT_ONCE_NS)
+		return;
+	member->sequel_thread = thread;
+	member->sequel_segment = piece;
+}
+
 static gint compare_queued(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const struct graph_builder *builder = data;
@@ -538,9 +559,11 @@ void builder_find_waits(struct graph_builder *builder)
 		struct build_member *member = build_member_at(builder, order[i]);
 		struct build_thread *thread = build_thread_at(builder, member->thread);
 
+		find_sequel(builder, member);
 		member->pass = take_pass(builder->timeline, thread, member);
 		member->wait_segment = find_wait(builder, thread, member);
-		counts[1] += member->wait_segment == TACHO_NONE;
+		counts[1] +=
+			member->wait_segment == TACHO_NONE && member->sequel_segment == TACHO_NONE;
 	}
 	counts[0] = n;
 	run_share_sum(builder->timeline, "waits", counts, G_N_ELEMENTS(counts));

@@ -137,7 +137,8 @@ gboolean part_take_member(struct part_receiver *receiver, struct packed_bytes *p
 	if (!unpack_bytes(packed, &sent, sizeof(sent)) || sent.index >= builder->members->len ||
 	    !is_time(sent.end_ns) || !is_ordinal(receiver, sent.ordinal) ||
 	    !take_node_number(receiver, &sent.from_node) ||
-	    (sent.wait_node != TACHO_NONE && !take_node_number(receiver, &sent.wait_node)))
+	    (sent.wait_node != TACHO_NONE && !take_node_number(receiver, &sent.wait_node)) ||
+	    (sent.sequel_node != TACHO_NONE && !take_node_number(receiver, &sent.sequel_node)))
 		return FALSE;
 	member = build_member_at(builder, sent.index);
 	if (!is_others_rank(receiver, member->rank_index))
@@ -145,6 +146,7 @@ gboolean part_take_member(struct part_receiver *receiver, struct packed_bytes *p
 	member->end_ns = sent.end_ns;
 	member->from_node = sent.from_node;
 	member->wait_node = sent.wait_node;
+	member->sequel_node = sent.sequel_node;
 	member->ordinal = sent.ordinal;
 	return TRUE;
 }

@@ -146,8 +146,12 @@ void part_pack_member(const struct part_sender *sender, GByteArray *bytes, guint
 {
 	guint32 index = g_array_index(sender->members, guint32, row);
 	const struct build_member *member = build_member_at(sender->builder, index);
-	struct sent_member sent = { member->end_ns, index, member->from_node, member->wait_node,
-				    member->ordinal };
+	struct sent_member sent = { .end_ns = member->end_ns,
+				    .index = index,
+				    .from_node = member->from_node,
+				    .wait_node = member->wait_node,
+				    .sequel_node = member->sequel_node,
+				    .ordinal = member->ordinal };
 
 	pack_bytes(bytes, &sent, sizeof(sent));
 }

@@ -6,6 +6,9 @@
  *                          v                                     |
  *                        first piece of a burst --PROGRAM--> last piece
  *
+ * Of a burst that is a collective's sequel, the collective is before the first piece, and no piece of the main thread
+ * (collective_nodes.c).
+ *
  * A piece that had waited begins, in the graph, when what it waited for was over. What the host did before it began
  * to wait cannot be seen, and is taken as nothing. */
 #include "graph/graph_builder.h"
@@ -100,7 +103,7 @@ static void chain_bursts(struct graph_builder *builder, const struct build_threa
 		if (i > 0)
 			graph_add_edge(builder->graph, segment_at(thread->segments, i - 1)->node,
 				       segment->node, TACHO_EDGE_PROGRAM);
-		if (i == 0 || builder_ends_burst(thread, i - 1))
+		if (!segment->is_sequel && (i == 0 || builder_ends_burst(thread, i - 1)))
 			graph_add_edge(builder->graph,
 				       builder_node_before(builder, main_index, segment->start_ns),
 				       segment->node, TACHO_EDGE_THREAD);
@@ -122,6 +125,11 @@ static void place_member(const struct graph_builder *builder, struct build_membe
 	member->from_node = builder_node_before(builder, member->thread, member->queue_ns);
 	if (member->wait_segment != TACHO_NONE)
 		member->wait_node = segment_at(thread->segments, member->wait_segment)->node;
+	if (member->sequel_segment != TACHO_NONE)
+		member->sequel_node =
+			segment_at(build_thread_at(builder, member->sequel_thread)->segments,
+				   member->sequel_segment)
+				->node;
 }
 
 void builder_add_thread_nodes(struct graph_builder *builder)

@@ -14,7 +14,7 @@ struct cutter {
 
 static void add_piece(struct cutter *cutter, gint64 end_ns, guint32 slice)
 {
-	struct segment segment = { cutter->at_ns, end_ns, slice, TACHO_NONE, cutter->at_ns };
+	struct segment segment = { cutter->at_ns, end_ns, slice, TACHO_NONE, cutter->at_ns, FALSE };
 
 	g_array_append_val(cutter->segments, segment);
 	cutter->at_ns = end_ns;

@@ -13,6 +13,8 @@ struct segment {
 	guint32 slice;	   /* innermost, or TACHO_NONE */
 	guint32 node;	   /* the caller's */
 	gint64 blocked_ns; /* the caller's: until when it only waited; at first start_ns */
+	gboolean
+		is_sequel; /* the caller's: it began by the end of a collective that the thread had carried out */
 };
 
 /* The pieces of [from_ns, to_ns), each a struct segment, in a new array. `cuts_ns` (gint64, sorted,

@@ -154,6 +154,36 @@ static void test_topology_mistakes(void)
 	assert_refused(job_late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
 }
 
+/* A hook of the first all-reduce (20 us) computes for 10 us on the worker, and queues the second (10 us), by another worker. The main
+ * thread waits for all of it, and no recorded wait of it is before the hook. */
+#define HOOK_OF_A_RANK(main, worker, other)                                                        \
+	"thread " #main " main\n"                                                                  \
+	"  annotation ProfilerStep#0 0..60\n"                                                      \
+	"    op a 0..10\n"                                                                         \
+	"    op c10d::allreduce_ 10..12 in=float32[4]@0x1000\n"                                    \
+	"    op b 52..60\n"                                                                        \
+	"    collective gloo:all_reduce 11..52 bytes=2048 end_tid=" #worker                        \
+	" in=float32[4]@0x1000\n"                                                                  \
+	"thread " #worker "\n"                                                                     \
+	"  op aten::mul 31..41\n"                                                                  \
+	"  op c10d::allreduce_ 41..42 in=float32[4]@0x2000\n"                                      \
+	"  collective gloo:all_reduce 41..51 bytes=1024 end_tid=" #other " in=float32[4]@0x2000\n" \
+	"  op aten::div_ 51..52\n"                                                                 \
+	"thread " #other "\n"                                                                      \
+	"  op aten::zeros 1..2\n"
+
+static void test_hooks(void)
+{
+	static const gchar job[] =
+		"unit us\n"
+		"rank 0 " HOOK_OF_A_RANK(1000, 1008, 1009) "rank 1 " HOOK_OF_A_RANK(1001, 1018,
+										    1019);
+
+	assert_predicted(job, "bandwidth=1x", 60);
+	assert_predicted(job, "bandwidth=0.5x", 60 + 20 + 10);
+	assert_predicted(job, "bandwidth=2x", 60 - 10 - 5);
+}
+
 /* --- buckets, parts, passes ------------------------------------------------------------------- */
 
 static void test_fusion(void)
@@ -384,6 +414,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
 	g_test_add_func("/what_if/fusion", test_fusion);
 	g_test_add_func("/what_if/calls", test_calls);
+	g_test_add_func("/what_if/hooks", test_hooks);
 	g_test_add_func("/what_if/partition", test_partition);
 	g_test_add_func("/what_if/compress", test_compress);
 	g_test_add_func("/what_if/too_many_parts", test_too_many_parts);
