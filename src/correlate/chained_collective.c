@@ -95,7 +95,10 @@ void end_chained_collectives(TachoTimeline *timeline, const struct thread_index 
 		excess_ns[i] =
 			find_excess_ns(timeline, threads, g_array_index(collectives, guint32, i));
 	run_share_sum(timeline, "ends of collectives", excess_ns, collectives->len);
-	for (guint i = 0; i < collectives->len; i++)
-		timeline->slices.duration_ns[g_array_index(collectives, guint32, i)] -=
-			(gint64)excess_ns[i];
+	for (guint i = 0; i < collectives->len; i++) {
+		gint64 *duration_ns =
+			&timeline->slices.duration_ns[g_array_index(collectives, guint32, i)];
+
+		*duration_ns -= (gint64)MIN(excess_ns[i], (guint64)MAX(*duration_ns, 0));
+	}
 }

@@ -21,8 +21,9 @@
  *     check_content            all that can have been recorded
  *
  * Each adds rows to its own tables and problems; none changes a slice, but that end_chained_collectives sets ends of
- * collectives that were told too late, and align_clocks moves all times of a host: what compares times of different ranks comes after it, and no time is remembered
- * across it. All walk the tables in their order, so equal timelines give equal results.
+ * collectives that were told too late, and align_clocks moves all times of a host: what compares times of different ranks
+ * comes after it, and no time is remembered across it. All walk the tables in their order, so equal timelines give equal
+ * results.
  *
  * Where several processes make one report (run_share.h), what stays within a process is found by its owner, and what it
  * found wrong is told to all; what is between ranks, all find alike. */

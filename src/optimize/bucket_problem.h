@@ -4,7 +4,8 @@
  * (1) Gradients stand in the order in which they come. A partition is a list of ends: bucket i has the gradients from ends[i - 1] up to
  *     ends[i]. Buckets that hold gradients out of that order are no faster: they go out one after the other, each when its
  *     last gradient is there, so those that came by then could have gone in the ones before (docs/optimize.md).
- * (2) Times are means over the steps, since the step began, of the rank that comes last, as they would be if no bytes moved, and if queuing took no time. */
+ * (2) Times are means over the steps, since the step began, of the rank that comes last, as they would be if no bytes moved, and if
+ *     queuing took no time. */
 #ifndef TACHO_BUCKET_PROBLEM_H
 #define TACHO_BUCKET_PROBLEM_H
 

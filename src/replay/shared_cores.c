@@ -69,8 +69,8 @@ static gboolean is_waited_for(const struct core_set *cores)
 	return cores->first_waiting < cores->end_waiting;
 }
 
-/* The only node that follows, where it is on the same set; else TACHO_NONE. A call that wakes workers concerns these. Where transfers wait for the set to be idle, it must
- * begin at once: else its being idle concerns them. */
+/* The only node that follows, where it is on the same set; else TACHO_NONE. A call that wakes workers concerns these. Where
+ * transfers wait for the set to be idle, it must begin at once: else its being idle concerns them. */
 static guint32 only_next(const struct shared_run *run, guint32 node, guint32 set)
 {
 	const TachoGraph *graph = run->graph;

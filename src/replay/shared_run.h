@@ -104,7 +104,8 @@ struct shared_run {
 	guint32 *n_computing;	     /* of each group: core sets that are busy */
 	guint32 *changed, n_changed; /* core sets that may have become busy, or idle */
 	struct worker_pool *pools;
-	/* Of each node that is a call which wakes workers: where what it queues is in pool_node[]; TACHO_NONE. NULL: there are none. */
+	/* Of each node that is a call which wakes workers: where what it queues is in pool_node[]; else TACHO_NONE. NULL: there are
+	 * none. */
 	guint32 *call_queue;
 	struct shared_history *history; /* to be written; or NULL */
 	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */
