@@ -82,9 +82,10 @@ static gboolean is_of_host(const TachoTimeline *timeline, guint32 slice)
 		       TACHO_TRACK_ASYNC;
 }
 
-void end_chained_collectives(TachoTimeline *timeline, const struct thread_index *threads)
+GArray *end_chained_collectives(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	g_autoptr(GArray) collectives = g_array_new(FALSE, FALSE, sizeof(guint32));
+	GArray *changed = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autofree guint64 *excess_ns = NULL;
 
 	for (guint32 i = 0; i < timeline->slices.n; i++)
@@ -96,9 +97,13 @@ void end_chained_collectives(TachoTimeline *timeline, const struct thread_index 
 			find_excess_ns(timeline, threads, g_array_index(collectives, guint32, i));
 	run_share_sum(timeline, "ends of collectives", excess_ns, collectives->len);
 	for (guint i = 0; i < collectives->len; i++) {
-		gint64 *duration_ns =
-			&timeline->slices.duration_ns[g_array_index(collectives, guint32, i)];
+		guint32 slice = g_array_index(collectives, guint32, i);
+		gint64 *duration_ns = &timeline->slices.duration_ns[slice];
 
+		if (excess_ns[i] == 0)
+			continue;
 		*duration_ns -= (gint64)MIN(excess_ns[i], (guint64)MAX(*duration_ns, 0));
+		g_array_append_val(changed, slice);
 	}
+	return changed;
 }

@@ -53,7 +53,7 @@ static void correlate_each(TachoTimeline *timeline)
 	correlate_own(timeline, check_launches);
 	link_graph_work(timeline, threads);
 	link_kernels(timeline, threads);
-	end_chained_collectives(timeline, threads);
+	g_array_unref(end_chained_collectives(timeline, threads));
 	link_queued_collectives(timeline, threads);
 }
 

@@ -44,7 +44,8 @@ void find_window_steps(TachoTimeline *timeline, struct _StepWindow *steps, gint6
 void mark_partial_steps(TachoTimeline *timeline);
 void pair_forward_backward(TachoTimeline *timeline);
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
-void end_chained_collectives(TachoTimeline *timeline, const struct thread_index *threads);
+/* Returns which slices have another end now: guint32, a new array. */
+GArray *end_chained_collectives(TachoTimeline *timeline, const struct thread_index *threads);
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);
 /* `steps`: only what it takes; NULL: all. */
 void match_collectives(TachoTimeline *timeline, const struct _StepWindow *steps);

@@ -31,6 +31,7 @@ StepWindow *step_window_new(void)
 	steps->ranks = g_array_new(FALSE, TRUE, sizeof(struct rank_history));
 	g_array_set_clear_func(steps->ranks, clear_history);
 	steps->transfers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	steps->ends = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	steps->from_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 	steps->to_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 	steps->found = g_array_new(FALSE, TRUE, sizeof(struct window_steps));
@@ -49,6 +50,7 @@ void step_window_free(StepWindow *steps)
 		return;
 	g_array_unref(steps->ranks);
 	g_hash_table_unref(steps->transfers);
+	g_hash_table_unref(steps->ends);
 	g_array_unref(steps->from_ns);
 	g_array_unref(steps->to_ns);
 	g_array_unref(steps->found);
@@ -98,6 +100,7 @@ void step_window_restart(StepWindow *steps)
 	steps->n_restarts++;
 	steps->n_least = (guint)MIN(MAX(n_updates + 1, steps->n_least * 2), STEP_WINDOW_UPDATES);
 	g_hash_table_remove_all(steps->transfers);
+	g_hash_table_remove_all(steps->ends);
 	steps->least = G_MAXINT64;
 	steps->is_changed = FALSE;
 }
@@ -184,8 +187,53 @@ static gboolean has_sends(const TachoTimeline *timeline)
 	return FALSE;
 }
 
+/* Remember when the slice was over. */
+static void remember_end(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline,
+			 guint32 slice)
+{
+	gint64 record = (gint64)run_window_record(window, timeline->slices.source[slice]);
+	gint64 end_unix_ns = tacho_slice_end_ns(timeline, slice) + timeline->origin_unix_ns;
+
+	if (record)
+		g_hash_table_insert(steps->ends, g_memdup2(&record, sizeof(record)),
+				    g_memdup2(&end_unix_ns, sizeof(end_unix_ns)));
+}
+
+/* The slice ends as was found in the window before. Returns whether that has. */
+static gboolean end_as_remembered(GHashTable *ends, const RunWindow *window,
+				  TachoTimeline *timeline, guint32 slice)
+{
+	gint64 record = (gint64)run_window_record(window, timeline->slices.source[slice]);
+	const gint64 *end_unix_ns = g_hash_table_lookup(ends, &record);
+	gint64 duration_ns;
+
+	if (!end_unix_ns)
+		return FALSE;
+	duration_ns = *end_unix_ns - timeline->origin_unix_ns - timeline->slices.start_ns[slice];
+	timeline->slices.duration_ns[slice] =
+		CLAMP(duration_ns, 0, MAX(timeline->slices.duration_ns[slice], 0));
+	return TRUE;
+}
+
+/* (3) */
+static void end_collectives(StepWindow *steps, const RunWindow *window, TachoTimeline *timeline,
+			    const struct thread_index *threads)
+{
+	g_autoptr(GHashTable) before = steps->ends;
+	g_autoptr(GArray) changed = NULL;
+
+	steps->ends = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	for (guint32 i = 0; i < timeline->slices.n && g_hash_table_size(before) > 0; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    end_as_remembered(before, window, timeline, i))
+			remember_end(steps, window, timeline, i);
+	changed = end_chained_collectives(timeline, threads);
+	FOR_EACH(const guint32, slice, changed)
+		remember_end(steps, window, timeline, *slice);
+}
+
 /* Of what tacho_correlate() does within each process, what steps and collectives are found by. */
-static void link_calls(TachoTimeline *timeline)
+static void link_calls(StepWindow *steps, const RunWindow *window, TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
@@ -193,6 +241,7 @@ static void link_calls(TachoTimeline *timeline)
 		pair_messages(timeline);
 	link_graph_work(timeline, threads);
 	link_kernels(timeline, threads);
+	end_collectives(steps, window, timeline, threads);
 	link_queued_collectives(timeline, threads);
 }
 
@@ -206,7 +255,7 @@ void step_window_correlate(StepWindow *steps, RunWindow *window, TachoTimeline *
 	g_array_set_size(steps->found, 0);
 	g_array_set_size(steps->from_ns, 0);
 	g_array_set_size(steps->to_ns, 0);
-	link_calls(timeline);
+	link_calls(steps, window, timeline);
 	settle_hosts(timeline);
 	align_clocks(timeline);
 	find_window_steps(timeline, steps, complete_ns, is_forced);

@@ -7,7 +7,8 @@
  * (2) Steps are found by the code that finds them in the whole (step_finder.c). What that decides by all of a run is decided
  *     here by what is known: how many updates make a step, what tells steps, how ranks that came late are numbered. Where
  *     what is known later says otherwise, step_window_is_changed(): all is to be done again from the start, with more at once.
- * (3) A collective that outlasts a cut is remembered with the moment from which on it was transfer.
+ * (3) A collective that outlasts a cut is remembered with the moment from which on it was transfer, and with its end, if that was told too
+ *     late (chained_collective.c): what tells so may be before the cut.
  * (4) What is kept of steps that were found: their number and end, and the first updates. */
 #ifndef TACHO_STEP_WINDOW_H
 #define TACHO_STEP_WINDOW_H
@@ -51,6 +52,8 @@ struct _StepWindow {
 	guint n_restarts;
 	gboolean is_changed;
 	GHashTable *transfers; /* record -> gint64 *: Unix time from which on it was transfer */
+	GHashTable *
+		ends; /* record -> gint64 *: Unix time at which it was over, of those of the last window */
 	/* of the window at work, by rank of the timeline: what is matched begins in [from, to) */
 	GArray *from_ns, *to_ns; /* gint64 */
 	GArray *found;		 /* struct window_steps */
