@@ -2,16 +2,15 @@
  *
  * A worker of a backend that is done with a collective calls what waits for its future (the then() of a communication hook: PowerSGD's
  * queues another collective so), and PyTorch tells of the end only when that has returned. So all that the worker did in it seems to
- * be of the collective. It was over when the worker began with the first operation.
+ * be of the collective. Where the worker queued another one in it, it was over when the worker began with the first operation.
  *
- * (1) An all-reduce of gloo's runs no operations itself. Other collectives do, to put what came in its place, and are over when they have: of
- *     these, only what queues another collective tells that something was hung on them.
+ * (1) Operations alone do not tell that something was hung on it: some collectives put what came in its place by them, and are over when
+ *     they have.
  * (2) A thread that was in an operation when the collective began has queued it, and so may have the process's first one, which trains: they
  *     are no workers, and what they did meanwhile has nothing to do with its end (sends and receives end where they are waited for). */
 #include "correlate/correlate_internal.h"
 
 #include "base/partition_point.h"
-#include "trace/operation.h"
 #include "trace/region_kind.h"
 #include "trace/run_share.h"
 
@@ -23,8 +22,6 @@ static guint32 find_first(const TachoTimeline *timeline, guint32 collective, gui
 	gint64 begin_ns = slices->start_ns[collective];
 	gint64 end_ns = tacho_slice_end_ns(timeline, collective);
 	guint32 end = track->first_slice + track->n_slices, first = TACHO_NONE;
-	gboolean is_hung =
-		operation_is_all_reduce(operation_of_name(timeline, slices->name[collective]));
 
 	for (guint32 i = PARTITION_POINT(row, track->first_slice, end,
 					 slices->start_ns[row] < begin_ns);
@@ -33,8 +30,7 @@ static guint32 find_first(const TachoTimeline *timeline, guint32 collective, gui
 			continue;
 		if (first == TACHO_NONE)
 			first = i;
-		is_hung |= region_kind_of(timeline, i) == REGION_QUEUE;
-		if (is_hung)
+		if (region_kind_of(timeline, i) == REGION_QUEUE)
 			return first;
 	}
 	return TACHO_NONE;
