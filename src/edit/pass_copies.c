@@ -37,6 +37,7 @@ struct pass_copying {
 		*n_works;   /* [lane * steps + step]: place of the first of a pass; how many */
 	GPtrArray *works;   /* by lane: GArray of guint32 */
 	GArray *followings; /* struct following */
+	guint8 *is_call; /* [node]: of a call that queues what has no copies: a copy queues nothing in it */
 };
 
 static guint32 step_of(const struct pass_copying *copying, guint32 node)
@@ -147,21 +148,9 @@ static gint64 copy_moved_ns(const struct pass_copying *copying, guint32 step, gu
 	return copying->until_ns[step] - (copying->n_copies - copy) * copying->length_ns[step];
 }
 
-/* Whether each node is of a call that queues what has no copies: a copy queues nothing in it. */
-static guint8 *find_calls(const struct pass_copying *copying)
-{
-	guint8 *is_call = g_new0(guint8, MAX(copying->pass->n_nodes, 1u));
-
-	FOR_EACH(const struct graph_call, call, copying->graph->calls)
-		if (copying->transfer_ordinal[call->transfer] == TACHO_NONE)
-			is_call[call->node] = 1;
-	return is_call;
-}
-
 static void add_nodes(struct pass_copying *copying, guint32 copy)
 {
 	TachoGraph *graph = copying->graph;
-	g_autofree guint8 *is_call = find_calls(copying);
 
 	for (guint32 i = 0; i < copying->pass->n_nodes; i++) {
 		struct graph_node node = *graph_node_at(graph, i);
@@ -170,7 +159,7 @@ static void add_nodes(struct pass_copying *copying, guint32 copy)
 			continue;
 		node.begin_ns += copy_moved_ns(copying, step_of(copying, i), copy);
 		node.slice = TACHO_NONE;
-		if (is_call[i])
+		if (copying->is_call[i])
 			node.duration_ns = 0;
 		if (node.transfer != TACHO_NONE)
 			node.transfer = copy_of_transfer(copying, node.transfer, copy);
@@ -542,12 +531,21 @@ static gboolean add_others(struct pass_copying *copying, GError **error)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+static void find_calls(struct pass_copying *copying)
+{
+	copying->is_call = g_new0(guint8, MAX(copying->pass->n_nodes, 1u));
+	FOR_EACH(const struct graph_call, call, copying->graph->calls)
+		if (copying->transfer_ordinal[call->transfer] == TACHO_NONE)
+			copying->is_call[call->node] = 1;
+}
+
 static void pass_copying_init(struct pass_copying *copying)
 {
 	number_nodes(copying);
 	find_lengths(copying);
 	find_ways(copying);
 	list_works(copying);
+	find_calls(copying);
 	copying->followings = g_array_new(FALSE, FALSE, sizeof(struct following));
 }
 
@@ -564,6 +562,7 @@ static void pass_copying_release(struct pass_copying *copying)
 	g_free(copying->n_works);
 	g_ptr_array_unref(copying->works);
 	g_array_unref(copying->followings);
+	g_free(copying->is_call);
 }
 
 gboolean pass_copies_add(TachoGraph *graph, const struct pass_nodes *pass, guint32 n_copies,
