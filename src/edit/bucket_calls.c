@@ -28,11 +28,6 @@ static gint compare_parts(gconstpointer a, gconstpointer b)
 	       ORDER(x->transfer, y->transfer);
 }
 
-static guint32 rank_of(const TachoGraph *graph, guint32 node)
-{
-	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
-}
-
 /* The rank's part in the transfer; NULL: it has none. */
 static struct part *find_part(GArray *parts, GHashTable *rows, guint32 rank, guint32 transfer)
 {
@@ -45,8 +40,12 @@ static struct part *find_part(GArray *parts, GHashTable *rows, guint32 rank, gui
 static void add_parts(const TachoGraph *graph, GArray *parts, GHashTable *rows)
 {
 	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
-		struct part part = { rank_of(graph, i), node->pool,	node->transfer,
-				     node->begin_ns,	node->begin_ns, -1 };
+		struct part part = { graph_rank_index(graph, i),
+				     node->pool,
+				     node->transfer,
+				     node->begin_ns,
+				     node->begin_ns,
+				     -1 };
 		guint64 key = (guint64)part.rank << 32 | part.transfer;
 
 		if (node->kind != TACHO_NODE_QUEUE || part.rank >= graph_n_own_ranks(graph))
@@ -68,10 +67,10 @@ static GArray *collect_parts(struct bucket_calls *calls)
 	add_parts(graph, parts, rows);
 	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes)
 		if (node->kind == TACHO_NODE_COMPLETE &&
-		    (part = find_part(parts, rows, rank_of(graph, i), node->transfer)))
+		    (part = find_part(parts, rows, graph_rank_index(graph, i), node->transfer)))
 			part->over_ns = node->begin_ns;
 	FOR_EACH(const struct graph_call, call, graph->calls) {
-		guint32 rank = rank_of(graph, call->node);
+		guint32 rank = graph_rank_index(graph, call->node);
 
 		part = find_part(parts, rows, rank, call->transfer);
 		if (!part || graph_transfer_at(graph, call->transfer)->pass == TACHO_NONE)
@@ -145,7 +144,7 @@ void bucket_calls_add(struct bucket_calls *calls, guint32 ready, guint32 queue)
 {
 	struct added_call added = { ready, queue };
 
-	if (calls->alone_ns[rank_of(calls->graph, queue)] > 0)
+	if (calls->alone_ns[graph_rank_index(calls->graph, queue)] > 0)
 		g_array_append_val(calls->added, added);
 }
 
@@ -161,7 +160,7 @@ static struct graph_call add_node(const struct bucket_calls *calls, const struct
 	TachoGraph *graph = calls->graph;
 	const struct graph_node *ready = graph_node_at(graph, added->ready);
 	const struct graph_node *queue = graph_node_at(graph, added->queue);
-	guint32 rank = rank_of(graph, added->queue);
+	guint32 rank = graph_rank_index(graph, added->queue);
 	struct graph_call call = { .transfer = queue->transfer };
 	struct graph_node node = { .duration_ns = calls->alone_ns[rank],
 				   .begin_ns = ready->begin_ns, /* behind it, before all else */

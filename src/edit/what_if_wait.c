@@ -61,11 +61,6 @@ static void give_alone(TachoGraph *graph, guint32 transfer_node, guint32 queue, 
 	graph_add_edge(graph, node, complete, TACHO_EDGE_TRANSFER);
 }
 
-static guint32 rank_of(const TachoGraph *graph, guint32 node)
-{
-	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
-}
-
 /* The transfer's node goes; each rank gets what it took. `queue_of` has a place a rank, all TACHO_NONE. */
 static void separate(TachoGraph *graph, guint32 index, const struct ends *ends, guint32 *queue_of,
 		     guint8 *is_removed)
@@ -75,17 +70,18 @@ static void separate(TachoGraph *graph, guint32 index, const struct ends *ends, 
 	for (guint i = 0; i < ends->queues->len; i++) {
 		guint32 queue = g_array_index(ends->queues, guint32, i);
 
-		queue_of[rank_of(graph, queue)] = queue;
+		queue_of[graph_rank_index(graph, queue)] = queue;
 	}
 	for (guint i = 0; i < ends->completes->len; i++) {
 		guint32 complete = g_array_index(ends->completes, guint32, i);
-		guint32 queue = queue_of[rank_of(graph, complete)];
+		guint32 queue = queue_of[graph_rank_index(graph, complete)];
 
 		if (queue != TACHO_NONE)
 			give_alone(graph, node, queue, complete);
 	}
 	for (guint i = 0; i < ends->queues->len; i++)
-		queue_of[rank_of(graph, g_array_index(ends->queues, guint32, i))] = TACHO_NONE;
+		queue_of[graph_rank_index(graph, g_array_index(ends->queues, guint32, i))] =
+			TACHO_NONE;
 	is_removed[node] = 1;
 	graph_transfer_at(graph, index)->is_removed = TRUE;
 }

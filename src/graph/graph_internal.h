@@ -302,6 +302,12 @@ static inline struct graph_lane *graph_lane_at(const TachoGraph *graph, guint32 
 	return &g_array_index(graph->lanes, struct graph_lane, lane);
 }
 
+/* The index of the rank that the node is of; TACHO_NONE: of none. */
+static inline guint32 graph_rank_index(const TachoGraph *graph, guint32 node)
+{
+	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
+}
+
 static inline struct graph_transfer *graph_transfer_at(const TachoGraph *graph, guint32 transfer)
 {
 	return &g_array_index(graph->transfers, struct graph_transfer, transfer);

@@ -210,11 +210,6 @@ static gboolean find_members(struct bucket_trial *trial)
 	return TRUE;
 }
 
-static guint32 rank_of_node(const TachoGraph *graph, guint32 node)
-{
-	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
-}
-
 /* What each rank's call takes. Slots are the last transfers, one behind the other, and the same ranks are in all of them. */
 static void find_calls(struct bucket_trial *trial)
 {
@@ -223,9 +218,10 @@ static void find_calls(struct bucket_trial *trial)
 	g_autofree guint32 *place = none_rows_new(graph_n_own_ranks(graph)); /* [rank]: in a slot */
 
 	for (guint32 i = 0; i < first->n_members; i++)
-		place[rank_of_node(graph, member_at(trial, first->first_member + i)->queue)] = i;
+		place[graph_rank_index(graph, member_at(trial, first->first_member + i)->queue)] =
+			i;
 	FOR_EACH(const struct graph_call, call, graph->calls) {
-		guint32 in_slot = place[rank_of_node(graph, call->node)];
+		guint32 in_slot = place[graph_rank_index(graph, call->node)];
 		struct member *member;
 
 		if (call->transfer < first->transfer || in_slot == TACHO_NONE)

@@ -16,11 +16,6 @@ struct rank_fold {
 	guint32 *played_for_rank; /* the rank that is played for it: itself, mostly */
 };
 
-static guint32 rank_of(const TachoGraph *graph, guint32 node)
-{
-	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
-}
-
 /* --- which may be alike ----------------------------------------------------------------------- */
 
 /* A hash of each rank's first nodes. */
@@ -31,7 +26,7 @@ static guint64 *hash_ranks(const TachoGraph *graph, guint32 n_ranks)
 	guint32 n_done = 0;
 
 	for (guint32 i = 0; i < graph->n_frozen && n_done < n_ranks; i++) {
-		guint32 rank = rank_of(graph, i);
+		guint32 rank = graph_rank_index(graph, i);
 
 		if (rank >= n_ranks || n_seen[rank] == N_FIRST)
 			continue;
@@ -70,12 +65,12 @@ static void list_nodes(struct rank_fold *fold)
 	fold->nodes = g_new(guint32, MAX(graph->n_frozen, 1u));
 	fold->position = g_new(guint32, MAX(graph->n_frozen, 1u));
 	for (guint32 i = 0; i < graph->n_frozen; i++)
-		if (rank_of(graph, i) < fold->n_ranks)
-			fold->first[rank_of(graph, i) + 2]++;
+		if (graph_rank_index(graph, i) < fold->n_ranks)
+			fold->first[graph_rank_index(graph, i) + 2]++;
 	for (guint32 i = 2; i <= fold->n_ranks; i++)
 		fold->first[i] += fold->first[i - 1];
 	for (guint32 i = 0; i < graph->n_frozen; i++) {
-		guint32 rank = rank_of(graph, i);
+		guint32 rank = graph_rank_index(graph, i);
 
 		if (rank >= fold->n_ranks)
 			continue;
@@ -110,10 +105,10 @@ static gboolean are_neighbours_alike(const struct rank_fold *fold, guint32 a, gu
 	for (guint32 i = 0; i < n; i++) {
 		guint32 x = others[first[a] + i], y = others[first[b] + i];
 
-		if (x == y && rank_of(fold->graph, x) == TACHO_NONE)
+		if (x == y && graph_rank_index(fold->graph, x) == TACHO_NONE)
 			continue;
-		if (rank_of(fold->graph, x) != rank_of(fold->graph, a) ||
-		    rank_of(fold->graph, y) != rank_of(fold->graph, b) ||
+		if (graph_rank_index(fold->graph, x) != graph_rank_index(fold->graph, a) ||
+		    graph_rank_index(fold->graph, y) != graph_rank_index(fold->graph, b) ||
 		    fold->position[x] != fold->position[y])
 			return FALSE;
 	}
@@ -208,7 +203,7 @@ void rank_fold_free(struct rank_fold *fold)
 
 gboolean rank_fold_has(const struct rank_fold *fold, guint32 node)
 {
-	guint32 rank = rank_of(fold->graph, node);
+	guint32 rank = graph_rank_index(fold->graph, node);
 
 	return rank < fold->n_ranks && fold->played_for_rank[rank] != rank;
 }
@@ -227,7 +222,7 @@ static void fill_in_node(const struct rank_fold *fold, TachoReplay *replay, guin
 
 	replay->begin_ns[node] = replay->begin_ns[played];
 	replay->end_ns[node] = replay->end_ns[played];
-	if (cause != TACHO_NONE && rank_of(fold->graph, cause) == played_rank)
+	if (cause != TACHO_NONE && graph_rank_index(fold->graph, cause) == played_rank)
 		cause = fold->nodes[fold->first[rank] + fold->position[cause]];
 	replay->cause[node] = cause;
 }
