@@ -12,10 +12,7 @@ def main():
         model = DistributedDataParallel(job.stack(), bucket_cap_mb=2)
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        for _ in job.steps():
-            optimizer.zero_grad()
-            model(job.samples()).square().mean().backward()
-            optimizer.step()
+        job.train(model, optimizer)
 
 
 if __name__ == "__main__":

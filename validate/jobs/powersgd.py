@@ -20,10 +20,7 @@ def main():
         state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=RANK, start_powerSGD_iter=PLAIN_STEPS)
         model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-        for _ in job.steps():
-            optimizer.zero_grad()
-            model(job.samples()).square().mean().backward()
-            optimizer.step()
+        job.train(model, optimizer)
 
 
 if __name__ == "__main__":

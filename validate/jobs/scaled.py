@@ -32,10 +32,7 @@ def main():
         model = DistributedDataParallel(job.stack(), bucket_cap_mb=BUCKET_MB)
         model.register_comm_hook(None, scaled_hook)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-        for _ in job.steps():
-            optimizer.zero_grad()
-            model(job.samples()).square().mean().backward()
-            optimizer.step()
+        job.train(model, optimizer)
 
 
 if __name__ == "__main__":

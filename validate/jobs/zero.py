@@ -11,10 +11,7 @@ def main():
     with Job(__doc__) as job:
         model = DistributedDataParallel(job.stack())
         optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.001)
-        for _ in job.steps():
-            optimizer.zero_grad()
-            model(job.samples()).square().mean().backward()
-            optimizer.step()
+        job.train(model, optimizer)
 
 
 if __name__ == "__main__":
