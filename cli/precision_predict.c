@@ -2,7 +2,7 @@
 #include "cli.h"
 #include "precision_runs.h"
 
-static const gchar usage[] = "RUN... --plan FILE|--uniform FORMAT";
+static const gchar usage[] = "RUN... [--plan FILE]... [--uniform FORMAT]...";
 static const gchar description[] =
 	"Predicts a step of a job in which each operation computes in a format of its own, from "
 	"recordings\n"
@@ -10,17 +10,19 @@ static const gchar description[] =
 	"RUN is a path,\n"
 	"or FORMAT=PATH where the recording does not say what it is in. Of several in one format "
 	"the one with\n"
-	"the median step counts.\n"
+	"the median step counts. Of several plans there is a row each.\n"
 	"\n"
 	"Examples:\n"
 	"  tacho precision predict fp32.tacho bf16.tacho --casts casts.json --plan plan.json\n"
+	"  tacho precision predict fp32.tacho bf16.tacho --plan a.json --plan b.json --uniform "
+	"bf16\n"
 	"  tacho precision predict fp32=a.tacho bf16=b.tacho --uniform bf16 --json\n";
 
 #define MAX_ROWS 40
 
 struct options {
-	gchar **runs;
-	gchar *plan, *casts, *format, *registry;
+	gchar **runs, **plans, **formats;
+	gchar *casts, *registry;
 	gboolean are_casts_free, are_casts_shared, with_json, with_all;
 };
 
@@ -33,6 +35,26 @@ static void print_bytes(const gchar *title, gdouble bytes, gdouble before)
 	if (other)
 		printf("  (reference %s)", other);
 	printf("\n");
+}
+
+static void print_notes(const TachoPrecisionForecast *forecast)
+{
+	for (guint i = 0; i < forecast->notes->len; i++) {
+		g_autofree gchar *item =
+			g_strdup_printf("- %s", (const gchar *)forecast->notes->pdata[i]);
+
+		if (i == 0)
+			fputc('\n', stdout);
+		tacho_print_prose(item, stdout, cli_width(stdout));
+	}
+}
+
+static void print_sources(const TachoPrecisionForecast *forecast)
+{
+	printf("\nRecordings\n");
+	cli_print_table(forecast->runs);
+	printf("\nCasts\n");
+	cli_print_table(forecast->casts);
 }
 
 static void print_text(const TachoPrecisionForecast *forecast, gboolean with_all)
@@ -57,55 +79,98 @@ static void print_text(const TachoPrecisionForecast *forecast, gboolean with_all
 		printf("\nRanks\n");
 		cli_print_table(forecast->ranks);
 	}
-	printf("\nRecordings\n");
-	cli_print_table(forecast->runs);
-	printf("\nCasts\n");
-	cli_print_table(forecast->casts);
+	print_sources(forecast);
 	printf("\nOperations\n");
 	if (!with_all)
 		tacho_table_limit(forecast->operations, MAX_ROWS);
 	cli_print_table(forecast->operations);
-	for (guint i = 0; i < forecast->notes->len; i++) {
-		g_autofree gchar *item =
-			g_strdup_printf("- %s", (const gchar *)forecast->notes->pdata[i]);
+	print_notes(forecast);
+}
 
-		if (i == 0)
-			fputc('\n', stdout);
-		tacho_print_prose(item, stdout, cli_width(stdout));
+/* Several plans of one job, a row each; what was recorded is the same for all. */
+static void print_plans(const GPtrArray *forecasts)
+{
+	const TachoPrecisionForecast *first = forecasts->pdata[0];
+	g_autoptr(TachoTable) table = tacho_precision_forecasts_table(forecasts);
+
+	printf("reference step  %10.3f ms  (recorded %.3f)\n\n", first->reference_step_ms,
+	       first->recorded_step_ms);
+	cli_print_table(table);
+	print_sources(first);
+	print_notes(first);
+}
+
+static TachoPrecisionForecast *predict_plan(const TachoPrecisionJob *job, const gchar *path,
+					    GError **error)
+{
+	g_autoptr(TachoPlan) plan = tacho_plan_read(path, error);
+	TachoPrecisionForecast *forecast =
+		plan ? tacho_precision_job_predict(job, plan, path, error) : NULL;
+
+	if (plan && !forecast)
+		g_prefix_error(error, "%s: ", path);
+	return forecast;
+}
+
+/* TachoPrecisionForecast of each plan, then of each format; NULL: one of them cannot be predicted. */
+static GPtrArray *predict_all(const TachoPrecisionJob *job, const struct options *options,
+			      GError **error)
+{
+	g_autoptr(GPtrArray) forecasts =
+		g_ptr_array_new_with_free_func((GDestroyNotify)tacho_precision_forecast_free);
+
+	for (gchar **path = options->plans; path && *path; path++) {
+		TachoPrecisionForecast *forecast = predict_plan(job, *path, error);
+
+		if (!forecast)
+			return NULL;
+		g_ptr_array_add(forecasts, forecast);
 	}
+	for (gchar **format = options->formats; format && *format; format++) {
+		TachoPrecisionForecast *forecast =
+			tacho_precision_job_predict(job, NULL, *format, error);
+
+		if (!forecast)
+			return NULL;
+		g_ptr_array_add(forecasts, forecast);
+	}
+	return g_steal_pointer(&forecasts);
+}
+
+static void print_all(const struct options *options, const GPtrArray *forecasts)
+{
+	const TachoPrecisionForecast *first = forecasts->pdata[0];
+
+	if (forecasts->len > 1 && options->with_json)
+		tacho_precision_forecasts_print_json(forecasts, stdout);
+	else if (forecasts->len > 1)
+		print_plans(forecasts);
+	else if (options->with_json)
+		tacho_precision_forecast_print_json(first, stdout);
+	else
+		print_text(first, options->with_all);
 }
 
 static int predict(const struct options *options, int argc, char **argv)
 {
 	GError *error = NULL;
-	g_autoptr(TachoPlan) plan = options->plan ? tacho_plan_read(options->plan, &error) : NULL;
 	g_autoptr(TachoPrecisionJob) job = NULL;
-	g_autoptr(TachoPrecisionForecast) forecast = NULL;
+	g_autoptr(GPtrArray) forecasts = NULL;
 
-	if (options->plan && !plan)
-		return cli_fail_error("precision predict", error);
+	if (!options->plans && !options->formats)
+		return cli_fail("precision predict",
+				"name a plan with --plan, or one format for all operations with "
+				"--uniform (see 'tacho precision predict --help')");
 	job = precision_runs_open("precision predict", argc, argv, options->runs, options->casts,
 				  options->registry);
 	if (!job)
 		return CLI_BAD;
 	tacho_precision_job_set_casts(job, options->are_casts_free, options->are_casts_shared);
-	forecast = tacho_precision_job_predict(job, plan, options->format, &error);
-	if (!forecast)
+	forecasts = predict_all(job, options, &error);
+	if (!forecasts)
 		return cli_fail_error("precision predict", error);
-	if (options->with_json)
-		tacho_precision_forecast_print_json(forecast, stdout);
-	else
-		print_text(forecast, options->with_all);
+	print_all(options, forecasts);
 	return CLI_DONE;
-}
-
-static int predict_with(const struct options *options, int argc, char **argv)
-{
-	if (!options->plan == !options->format)
-		return cli_fail("precision predict",
-				"name a plan with --plan, or one format for all operations with "
-				"--uniform (see 'tacho precision predict --help')");
-	return predict(options, argc, argv);
 }
 
 int tacho_precision_predict_main(int argc, char **argv)
@@ -114,10 +179,13 @@ int tacho_precision_predict_main(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "run", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.runs,
 		  "a recording, as an argument (may be given several times)", "[FORMAT=]RUN" },
-		{ "plan", 'p', 0, G_OPTION_ARG_FILENAME, &options.plan,
-		  "what operations compute in: a plan of tacho's (docs/plan.md)", "FILE" },
-		{ "uniform", 'u', 0, G_OPTION_ARG_STRING, &options.format,
-		  "all operations that can compute in FORMAT", "FORMAT" },
+		{ "plan", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.plans,
+		  "what operations compute in: a plan of tacho's (docs/plan.md; may be given "
+		  "several times)",
+		  "FILE" },
+		{ "uniform", 'u', 0, G_OPTION_ARG_STRING_ARRAY, &options.formats,
+		  "all operations that can compute in FORMAT (may be given several times)",
+		  "FORMAT" },
 		{ "casts", 'c', 0, G_OPTION_ARG_FILENAME, &options.casts,
 		  "what casts take, of 'tacho calibrate casts'", "FILE" },
 		{ "registry", 0, 0, G_OPTION_ARG_FILENAME, &options.registry,
@@ -136,11 +204,11 @@ int tacho_precision_predict_main(int argc, char **argv)
 	int status = CLI_BAD;
 
 	if (cli_parse("precision predict", usage, description, entries, &argc, &argv))
-		status = cli_finish("precision predict", predict_with(&options, argc, argv));
+		status = cli_finish("precision predict", predict(&options, argc, argv));
 	g_strfreev(options.runs);
-	g_free(options.plan);
+	g_strfreev(options.plans);
+	g_strfreev(options.formats);
 	g_free(options.casts);
-	g_free(options.format);
 	g_free(options.registry);
 	return status;
 }

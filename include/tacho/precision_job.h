@@ -19,6 +19,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionJob, tacho_precision_job_close)
 void tacho_precision_job_set_casts(TachoPrecisionJob *job, gboolean are_free, gboolean are_shared);
 
 typedef struct {
+	gchar *plan;		  /* what was predicted: the plan's name, or the format */
 	gdouble recorded_step_ms; /* of the reference, as recorded */
 	gdouble reference_step_ms; /* the same without what recording took: what the plan is held against */
 	gdouble predicted_step_ms;
@@ -42,14 +43,18 @@ typedef struct {
 } TachoPrecisionForecast;
 
 /* Predict a plan (docs/plan.md: its change "precision"; what it does not name computes as in the reference), or, where `plan` is NULL, all
- * operations in `format`, where they can. TACHO_PRECISION_ERROR_MATCH: it has an operation or a format that the job has not. */
+ * operations in the format `name`, where they can. `name` is what the forecast calls it. TACHO_PRECISION_ERROR_MATCH: it has an operation or a format that the job has not. */
 TachoPrecisionForecast *tacho_precision_job_predict(const TachoPrecisionJob *job,
-						    const TachoPlan *plan, const gchar *format,
+						    const TachoPlan *plan, const gchar *name,
 						    GError **error);
 void tacho_precision_forecast_free(TachoPrecisionForecast *forecast);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionForecast, tacho_precision_forecast_free)
 /* One JSON object: the members above under their names (docs/json.md). */
 void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out);
+/* Of several plans of one job, TachoPrecisionForecast: an array of such objects. */
+void tacho_precision_forecasts_print_json(const GPtrArray *forecasts, FILE *out);
+/* A row a plan: "plan", "predicted_step_ms", "change_pct", "low_ms", "high_ms", "casts", "cast_ms", "saved_mb", "peak_mb". The caller's. */
+TachoTable *tacho_precision_forecasts_table(const GPtrArray *forecasts);
 
 /* Its operations and the tensors between them, with depths, as "dot" (Graphviz), "gml" or "json". FALSE: there is no such form. */
 gboolean tacho_precision_job_print_graph(const TachoPrecisionJob *job, const gchar *form,

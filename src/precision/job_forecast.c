@@ -305,7 +305,7 @@ static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
 }
 
 TachoPrecisionForecast *tacho_precision_job_predict(const TachoPrecisionJob *job,
-						    const TachoPlan *plan, const gchar *format,
+						    const TachoPlan *plan, const gchar *name,
 						    GError **error)
 {
 	TachoPrecisionForecast *forecast = NULL;
@@ -314,9 +314,11 @@ TachoPrecisionForecast *tacho_precision_job_predict(const TachoPrecisionJob *job
 
 	rank_formats_init(&ranks, job->identity->operations->len,
 			  MAX(job->reference->timeline->ranks->len, 1u));
-	if (plan ? take_plan(job, plan, &ranks, error) : take_format(job, format, &ranks, error)) {
-		if (plan_prediction_of_ranks(&told, job, &ranks, error))
+	if (plan ? take_plan(job, plan, &ranks, error) : take_format(job, name, &ranks, error)) {
+		if (plan_prediction_of_ranks(&told, job, &ranks, error)) {
 			forecast = tell(job, &told, &ranks);
+			forecast->plan = g_strdup(name);
+		}
 		plan_prediction_release(&told);
 	}
 	rank_formats_release(&ranks);
@@ -332,16 +334,17 @@ void tacho_precision_forecast_free(TachoPrecisionForecast *forecast)
 	tacho_table_free(forecast->runs);
 	tacho_table_free(forecast->casts);
 	g_ptr_array_unref(forecast->notes);
+	g_free(forecast->plan);
 	g_free(forecast);
 }
 
-void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out)
+static void write_forecast(const TachoPrecisionForecast *forecast, JsonWriter *json)
 {
 	const TachoTable *const tables[] = { forecast->operations, forecast->ranks, forecast->runs,
 					     forecast->casts };
-	g_autoptr(JsonWriter) json = json_writer_new(out);
 
 	json_writer_begin_object(json);
+	json_writer_string(json_writer_key(json, "plan"), forecast->plan);
 	json_writer_number(json_writer_key(json, "recorded_step_ms"), forecast->recorded_step_ms);
 	json_writer_number(json_writer_key(json, "reference_step_ms"), forecast->reference_step_ms);
 	json_writer_number(json_writer_key(json, "predicted_step_ms"), forecast->predicted_step_ms);
@@ -368,5 +371,61 @@ void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast,
 		json_writer_string(json, note);
 	json_writer_end_array(json);
 	json_writer_end_object(json);
+}
+
+void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out)
+{
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	write_forecast(forecast, json);
 	json_writer_finish(json);
+}
+
+void tacho_precision_forecasts_print_json(const GPtrArray *forecasts, FILE *out)
+{
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	json_writer_begin_array(json);
+	FOR_EACH_POINTER(const TachoPrecisionForecast, forecast, forecasts)
+		write_forecast(forecast, json);
+	json_writer_end_array(json);
+	json_writer_finish(json);
+}
+
+/* A number, or nothing where it is not known. */
+static void add_megabytes(TachoTable *table, gdouble bytes)
+{
+	tacho_table_number(table, bytes >= 0 ? bytes / 1e6 : (gdouble)NAN);
+}
+
+TachoTable *tacho_precision_forecasts_table(const GPtrArray *forecasts)
+{
+	static const TachoColumn columns[] = {
+		TEXT_COLUMN("plan", "plan", .is_flexible = TRUE),
+		NUMBER_COLUMN("predicted_step_ms", "step ms", 3),
+		SHARE_COLUMN("change_pct", "change %", 1),
+		NUMBER_COLUMN("low_ms", "from ms", 3),
+		NUMBER_COLUMN("high_ms", "to ms", 3),
+		INTEGER_COLUMN("casts", "casts"),
+		NUMBER_COLUMN("cast_ms", "casts ms", 3),
+		NUMBER_COLUMN("saved_mb", "kept MB", 1),
+		NUMBER_COLUMN("peak_mb", "peak MB", 1),
+	};
+	TachoTable *table = tacho_table_new("plans", columns, G_N_ELEMENTS(columns));
+
+	FOR_EACH_POINTER(const TachoPrecisionForecast, forecast, forecasts) {
+		tacho_table_row(table);
+		tacho_table_text(table, forecast->plan);
+		tacho_table_number(table, forecast->predicted_step_ms);
+		tacho_table_number(
+			table,
+			100 * (forecast->predicted_step_ms / forecast->reference_step_ms - 1));
+		tacho_table_number(table, forecast->interval_ms[0]);
+		tacho_table_number(table, forecast->interval_ms[1]);
+		tacho_table_integer(table, forecast->n_casts);
+		tacho_table_number(table, forecast->forward_cast_ms + forecast->backward_cast_ms);
+		add_megabytes(table, forecast->saved_bytes);
+		add_megabytes(table, forecast->peak_bytes);
+	}
+	return table;
 }
