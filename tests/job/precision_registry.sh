@@ -82,3 +82,21 @@ assert any("'half' computes 3 operations in bf16" in remark for remark in remark
 _, kinds, n_casts, _ = told("without.json")
 assert n_casts > 0, n_casts
 END
+
+# several formats at once: each as alone, in the order asked for
+predict --uniform fp32 >both.json
+"$python" - <<'END'
+import json
+
+both, alone = json.load(open("both.json")), json.load(open("without.json"))
+assert [answer["plan"] for answer in both] == ["bf16", "fp32"], both
+assert both[0] == alone, (both[0], alone)
+assert both[1]["predicted_step_ms"] == both[1]["reference_step_ms"], both[1]
+END
+"$TACHO" precision predict fp32=base.tacho bf16=own.tacho --uniform bf16 --uniform fp32 >both.txt
+grep -q '^bf16 ' both.txt
+grep -q '^fp32 ' both.txt
+status=0
+predict --plan nowhere.json 2>error.txt || status=$?
+[ "$status" -eq 2 ]
+grep -q "nowhere.json" error.txt
