@@ -160,19 +160,26 @@ class Validation:
             return {"error": done.stderr.strip().replace(self.arguments.work, "...")}
         return json.loads(done.stdout)
 
-    def predict_one(self, model, name, plan):
-        path = self.plan_path(model, name)
-        replace_file(path, precision_plans.plan_file(self.run_file(model), plan))
-        row = {"model": model, "plan": name, "digest": precision_plans.digest(plan)}
-        answer = self.ask("predict", model, "--plan", path)
-        if "error" in answer:
-            return {**row, "error": answer["error"]}
-        row.update(precision_page.kept_of(answer))
+    def ask_plans(self, model, paths, *options):
+        """What is predicted of each of these plans, in one call: what takes long is to read the recordings."""
+        answers = self.ask("predict", model, *options, *(word for path in paths for word in ("--plan", path)))
+        if isinstance(answers, dict) and "error" in answers:
+            return [self.ask_plans(model, [path], *options)[0] for path in paths] if len(paths) > 1 else [answers]
+        return answers if isinstance(answers, list) else [answers]
+
+    def predict_plans(self, model, plans):
+        """A row of each of {name: plan}."""
+        paths = [self.plan_path(model, name) for name in plans]
+        for path, plan in zip(paths, plans.values()):
+            replace_file(path, precision_plans.plan_file(self.run_file(model), plan))
+        rows = [{"model": model, "plan": name, "digest": precision_plans.digest(plan)} for name, plan in plans.items()]
+        for row, answer in zip(rows, self.ask_plans(model, paths)):
+            row.update({"error": answer["error"]} if "error" in answer else precision_page.kept_of(answer))
         for key, options in precision_page.ABLATIONS.items():
-            other = self.ask("predict", model, "--plan", path, *options)
-            if "error" not in other:
-                row[key] = round(other["predicted_step_ms"], 4)
-        return row
+            for row, other in zip(rows, self.ask_plans(model, paths, *options)):
+                if "error" not in other and "error" not in row:
+                    row[key] = round(other["predicted_step_ms"], 4)
+        return rows
 
     def statistics(self, model):
         return os.path.join(self.recording(model, STATISTICS), "precision-statistics.json")
@@ -211,7 +218,7 @@ class Validation:
             if not self.is_recorded(model):
                 continue
             plans = {**self.plans(model), **self.found_plans(model)}
-            rows = [self.predict_one(model, name, plan) for name, plan in plans.items()]
+            rows = self.predict_plans(model, plans)
             names = [list(name) for name, _ in precision_plans.chosen(self.run_file(model))]
             data["models"][model] = {"names": names, "plans": plans}
             data.setdefault("indicators", {})[model] = self.indicators(model)
@@ -254,7 +261,7 @@ class Validation:
                 if not os.path.isdir(self.recording(model, precision)):
                     self.record_one(model, precision, 0)
             plans = {name: plan for name, plan in self.plans(model).items() if name in PEAK_PLANS}
-            rows = [self.predict_one(model, name, plan) for name, plan in plans.items()]
+            rows = self.predict_plans(model, plans)
             keys = ("model", "plan", "digest", "error", "saved_bytes", "peak_bytes")
             data["predictions"] = [row for row in data["predictions"] if row["model"] != model]
             data["predictions"] += [{key: row[key] for key in keys if key in row} for row in rows]
