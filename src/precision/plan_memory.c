@@ -311,7 +311,9 @@ static void hold_copies(struct editor *editor, guint32 cell, guint32 operation)
 
 	if (own->rule == PRECISION_CHOSEN && reads != format_reads(editor->job->reference->format))
 		hold(editor, cell, own->weight * number_format_bytes(reads), forward->first,
-		     kept_to);
+		     saved_bytes_keeps_weight(editor->job, operation, editor->formats[operation])
+			     ? kept_to
+			     : forward->last);
 	for (guint32 i = 0; i < own->n_inputs; i++) {
 		const struct identity_input *input =
 			identity_input_at(editor->job->identity, own->first_input + i);

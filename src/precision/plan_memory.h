@@ -2,8 +2,8 @@
  *
  * (1) What an operation hands out in its forward pass is as wide as its results are stored in; in its backward pass, as what it reads, but
  *     for the gradient of its weight, which is as wide as the weight itself, unless a registered kernel says otherwise.
- * (2) A copy of a weight is held from the operation's forward pass to the end of its backward pass. So is a copy of what it reads, where it
- *     keeps that; else until its forward pass ends. A copy of a gradient is held while the reader's backward pass lasts.
+ * (2) A copy of a weight is held from the operation's forward pass to the end of its backward pass, where that gives the gradient of what
+ *     the operation reads, which takes the weight. So is a copy of what it reads, where it keeps that. Else each until the forward pass ends. A copy of a gradient is held while the reader's backward pass lasts.
  * (3) What is kept in the reference, and nobody keeps any more as it is, since all that keep it keep copies, is given back when the last
  *     that reads it has. Who reads or keeps a view of it reads or keeps it. What is held for another reason stays: the job has it.
  * (4) Where the reference gives back in the forward pass what an operation is to keep, and the operation has memory of that size itself, it

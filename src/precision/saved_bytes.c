@@ -38,6 +38,15 @@ static gboolean needs_weight(const struct precision_job *job, const struct ident
 	return FALSE;
 }
 
+gboolean saved_bytes_keeps_weight(const struct precision_job *job, guint32 operation,
+				  enum number_format format)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+
+	return operation_kind_keeps(own->kind) & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN &&
+	       needs_weight(job, own) && precision_job_keeps_weight(job, operation, format);
+}
+
 gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			enum number_format format)
 {
@@ -51,8 +60,7 @@ gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			 number_format_bytes(precision_job_stores(job, operation, format));
 	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
 		bytes += own->elements_out;
-	if (keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN && needs_weight(job, own) &&
-	    precision_job_keeps_weight(job, operation, format) &&
+	if (saved_bytes_keeps_weight(job, operation, format) &&
 	    reads != format_reads(job->reference->format))
 		bytes += own->weight * number_format_bytes(reads);
 	return bytes;

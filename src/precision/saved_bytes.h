@@ -14,6 +14,9 @@ gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *forma
 /* What an operation keeps in a format of what it makes itself, and not of what it reads: its output, masks, copies of weights. */
 gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			enum number_format format);
+/* Whether it keeps its weight, as wide as it reads it: for the gradient of what it reads, where somebody wants that. */
+gboolean saved_bytes_keeps_weight(const struct precision_job *job, guint32 operation,
+				  enum number_format format);
 /* Whether it keeps what it reads. */
 gboolean saved_bytes_keeps_inputs(const struct identity_operation *operation);
 
