@@ -215,6 +215,10 @@ def start(torch, choose, begun=lambda root: None):
         _watch_backward(torch)
 
 
+def chooser():
+    return _choose
+
+
 def choose_anew(choose):
     """From the next operation on, another one chooses: for who compares plans in one process."""
     global _choose

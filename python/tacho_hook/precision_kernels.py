@@ -203,7 +203,7 @@ def try_out(torch, precision, device):
 
 
 @contextlib.contextmanager
-def _unrecorded():
+def unrecorded():
     """What this thread computes meanwhile is not in the recording."""
     try:
         from . import agent
@@ -220,7 +220,7 @@ def _unrecorded():
 
 def possible(torch, devices):
     """Of each precision, None where one of these devices ("cpu", "cuda") can compute in it, else why not: a dict."""
-    with _unrecorded():
+    with unrecorded():
         return _possible(torch, devices)
 
 

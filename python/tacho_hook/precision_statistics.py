@@ -13,7 +13,7 @@ An operation computes on views of its tensors, whose gradients are then those th
 
 import math
 
-from . import precision, precision_files
+from . import precision, precision_direct, precision_files
 from . import precision_kernels as kernels
 from .precision_scopes import thread
 
@@ -52,6 +52,7 @@ class _Rounding:
     def __init__(self, torch, device):
         self.torch = torch
         self.formats = [p for p, reason in kernels.possible(torch, [device]).items() if reason is None and p != "fp32"]
+        self.computed = [p for p in self.formats if p != "tf32"]  # TF32 is a setting of the whole process
         # where nothing computes in fp16, what it would do can still be said
         self.formats += [] if "fp16" in self.formats else ["fp16"]
 
@@ -198,6 +199,7 @@ class _Operation:
         self.sum = None  # of the weight's gradients of all steps
         self.parameter = None  # the weight, where it is one of the model's
         self.probes = []  # z'Hz of each
+        self.direct = {}  # by format, what the operation alone does
 
     def tensor(self, role):
         if role not in self.tensors:
@@ -210,10 +212,16 @@ class _Operation:
             self.sum = self.torch.zeros_like(gradient)
         self.sum.add_(gradient, alpha=scale)
 
+    def see_direct(self, precision, loss_change, gradient_change2):
+        if math.isfinite(loss_change) and math.isfinite(gradient_change2):
+            means = self.direct.setdefault(precision, _Means())
+            means.add("loss_change", abs(loss_change))
+            means.add("gradient_change2", gradient_change2)
+
     def step_ends(self):
         self.rows.step_ends()
-        for tensor in self.tensors.values():
-            tensor.step_ends()
+        for means in (*self.tensors.values(), *self.direct.values()):
+            means.step_ends()
 
     def content(self):
         content = dict(self.head)
@@ -229,6 +237,8 @@ class _Operation:
         if self.sum is not None:
             content["accumulated_weight_gradient"] = {
                 "norm": math.sqrt(_norm2(self.torch, self.sum)), "max_abs": self.sum.abs().max().item()}
+        if self.direct:
+            content["direct"] = {precision: {name: means.mean(name) for name in means.steps} for precision, means in self.direct.items()}
         if self.probes:
             mean = sum(self.probes) / len(self.probes)
             spread = math.sqrt(sum((v - mean) ** 2 for v in self.probes) / max(1, len(self.probes) - 1))
@@ -247,6 +257,7 @@ class Statistics:
         self.batch = 1
         self.n_steps = 0
         self.is_probing = False
+        self.direct = precision_direct.Direct(torch)
         self.scale = 1.0  # of gradients, where a GradScaler scales them
         self._watch_scaler()
 
@@ -274,16 +285,35 @@ class Statistics:
             operation.step_ends()
 
     def step_ends(self, roots, n_probes):
-        """The forward pass is over; gradients of `roots` are asked of. `n_probes` of the Hessian's trace; 0: none in this step."""
+        """The forward pass is over; gradients of `roots` are asked of. `n_probes` of the Hessian's trace; 0: none in this step. What single
+        operations do is measured if direct.root_begins() was called in this step."""
         self.n_steps += 1
         loss = next(kernels.tensors_of([roots] if isinstance(roots, self.torch.Tensor) else list(roots)), None)
         if loss is not None and loss.numel() == 1:
             self.losses.append(loss.item() * self.scale)
+        else:
+            loss = None
+        self._measure_direct(loss)
         for operation in self.operations.values():
-            if loss is None or loss.numel() != 1 or not n_probes:
+            if loss is None or not n_probes:
                 operation.parameter = None
         if any(operation.parameter is not None for operation in self.operations.values()):
             self._probe(loss, n_probes)
+
+    def _measure_direct(self, loss):
+        scale = self.scale
+
+        def see(identity, wanted, loss_change, gradient_change2):
+            self.operations[identity].see_direct(wanted, loss_change * scale, gradient_change2 * scale * scale)
+
+        def formats_of(kind):
+            return [wanted for wanted in self.rounding.computed if kernels.of_kind(wanted, kind) == wanted]
+
+        self.is_probing = True
+        try:
+            self.direct.measure(loss, list(self.operations), formats_of, see)
+        finally:
+            self.is_probing = False
 
     def _probe(self, loss, n_probes):
         torch = self.torch
@@ -404,6 +434,7 @@ class Statistics:
         return function(*arguments, **named)
 
     def root_ends(self, result):
+        self.direct.root_ends(result)
         first = next(kernels.tensors_of([result] if not isinstance(result, dict) else list(result.values())), None)
         if first is not None and first.dim() > 0:
             self.batch = first.shape[0]

@@ -17,14 +17,17 @@ class Steps:
         self.torch = torch
         self.wanted = wanted
         self.n_backward = 0
+        self.root = None  # the last that the job has called
         self.flow = None
         self.statistics = None
         self.n_statistics = int(os.environ.get("TACHO_PRECISION_STATISTICS") or 0)
         self.n_probes = int(os.environ.get("TACHO_PRECISION_PROBES") or 0)  # of the Hessian's trace
+        self.n_direct = int(os.environ.get("TACHO_PRECISION_DIRECT") or 0)  # steps, the last ones that statistics are of
 
-    def root_begins(self, _root):
-        if precision.watch is not None or not self.torch.is_grad_enabled():
+    def root_begins(self, root):
+        if precision.watch is not None or not self.torch.is_grad_enabled() or self._is_measuring():
             return
+        self.root = root
         if self.n_backward == _FLOW_STEP and self.flow is None:
             self.flow = precision_flow.Flow(self.torch, self.wanted)
             self.flow.mode.__enter__()
@@ -32,12 +35,11 @@ class Steps:
         elif self.n_backward > _FLOW_STEP and self.n_statistics:
             self._gather()
 
+    def _is_measuring(self):
+        return self.statistics is not None and self.statistics.direct.is_measuring
+
     def _gather(self):
         """Gradients of a step are there when the next one begins."""
-        from . import precision_statistics
-
-        if self.statistics is None:
-            self.statistics = precision_statistics.Statistics(self.torch)
         if self.statistics.n_steps == self.n_statistics:
             self.n_statistics = 0
             _write(self.statistics)
@@ -55,7 +57,19 @@ class Steps:
         elif watch is not None:
             is_last = self.statistics.n_steps + 1 == self.n_statistics
             self.statistics.step_ends(roots, self.n_probes if is_last else 0)
+        if self.n_statistics and self.n_backward > _FLOW_STEP:
+            self._expect()
         return self.n_backward > _FLOW_STEP + 1 and not self.n_statistics
+
+    def _expect(self):
+        """The next step is one that statistics are of."""
+        from . import precision_statistics
+
+        if self.statistics is None:
+            self.statistics = precision_statistics.Statistics(self.torch)
+        module = self.root.module() if self.root is not None else None
+        if module is not None and self.statistics.n_steps < self.n_statistics <= self.statistics.n_steps + self.n_direct:
+            self.statistics.direct.expect(module)
 
     def job_ends(self):
         """A job that ends behind the last step that statistics are of, or before it."""
