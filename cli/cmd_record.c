@@ -778,6 +778,7 @@ static int split_command(int argc, char **argv)
 						   "--malloc-min",
 						   "--precision",
 						   "--precision-hessian",
+						   "--precision-direct",
 						   NULL };
 
 	for (int i = 1; i < argc; i++) {
@@ -843,6 +844,9 @@ int cmd_record(int argc, char **argv)
 		  "say how large their tensors are and what rounding does to them, in fp32", NULL },
 		{ "precision-hessian", 0, 0, G_OPTION_ARG_INT, &options.precision.n_probes,
 		  "of their weights, too, the trace of the Hessian, by N probes", "N" },
+		{ "precision-direct", 0, 0, G_OPTION_ARG_INT, &options.precision.n_direct,
+		  "measure, too, what each alone does to the loss in each format, in N steps",
+		  "N" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "engine", 0, 0, G_OPTION_ARG_STRING, &options.engine,

@@ -5,8 +5,7 @@
 #include "cli.h"
 #include "interpreter.h"
 
-#define N_STATISTICS_STEPS "8"
-enum { MAX_PROBES = 1024 };
+enum { N_STATISTICS_STEPS = 8, MAX_PROBES = 1024 };
 
 static gboolean is_known(const gchar *name)
 {
@@ -21,16 +20,22 @@ static gboolean is_known(const gchar *name)
 	return FALSE;
 }
 
+static gboolean is_in_range(const gchar *option, gint value, gint most)
+{
+	if (value >= 0 && value <= most)
+		return TRUE;
+	cli_fail("record", "%s must be from 0 to %d, not %d", option, most, value);
+	return FALSE;
+}
+
 gboolean job_precision_check(struct job_precision *precision, gchar **command)
 {
 	g_autofree gchar *why_not = NULL;
 
-	if (precision->n_probes < 0 || precision->n_probes > MAX_PROBES) {
-		cli_fail("record", "--precision-hessian must be from 0 to %d, not %d", MAX_PROBES,
-			 precision->n_probes);
+	if (!is_in_range("--precision-hessian", precision->n_probes, MAX_PROBES) ||
+	    !is_in_range("--precision-direct", precision->n_direct, N_STATISTICS_STEPS))
 		return FALSE;
-	}
-	precision->has_statistics |= precision->n_probes > 0;
+	precision->has_statistics |= precision->n_probes > 0 || precision->n_direct > 0;
 	if (precision->has_statistics && !precision->name)
 		precision->name = g_strdup("fp32");
 	if (!precision->name)
@@ -54,16 +59,21 @@ gboolean job_precision_check(struct job_precision *precision, gchar **command)
 	return !why_not;
 }
 
+static gchar **set_number(gchar **environment, const gchar *name, gint value)
+{
+	g_autofree gchar *text = g_strdup_printf("%d", value);
+
+	return g_environ_setenv(environment, name, text, TRUE);
+}
+
 gchar **job_precision_set(const struct job_precision *precision, gchar **environment)
 {
-	g_autofree gchar *n_probes = g_strdup_printf("%d", precision->n_probes);
-
 	if (!precision->name)
 		return environment;
-	environment = g_environ_setenv(environment, "TACHO_PRECISION_PROBES", n_probes, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_PRECISION", precision->name, TRUE);
-	return precision->has_statistics
-		       ? g_environ_setenv(environment, "TACHO_PRECISION_STATISTICS",
-					  N_STATISTICS_STEPS, TRUE)
-		       : environment;
+	if (!precision->has_statistics)
+		return environment;
+	environment = set_number(environment, "TACHO_PRECISION_PROBES", precision->n_probes);
+	environment = set_number(environment, "TACHO_PRECISION_DIRECT", precision->n_direct);
+	return set_number(environment, "TACHO_PRECISION_STATISTICS", N_STATISTICS_STEPS);
 }

@@ -10,6 +10,7 @@ struct job_precision {
 	gchar *name;		 /* "bf16"; NULL: the job's own */
 	gboolean has_statistics; /* of tensors, too; then name is set, by job_precision_check() */
 	gint n_probes;		 /* of the Hessian's trace, for statistics; 0: none */
+	gint n_direct; /* steps in which the model is called again for each operation and format; 0: none */
 };
 
 /* Whether there is such a precision, and the Python that `command` runs can compute in it on this machine; said as tacho record where not.
