@@ -5,6 +5,7 @@
                                       predictions (which are committed), then rounds of measuring. Run again to go on.
     precision.py record               casts and the recordings that are missing
     precision.py predict              predict all plans from the recordings; nothing is measured
+    precision.py indicators           gather statistics anew, and predict harm alone from them; times stay as they are predicted
     precision.py commit               commit the predictions
     precision.py measure              rounds of measuring; a model only if its predictions are in the last commit
     precision.py peaks                peaks of memory alone, which need no machine of their own: recordings that are missing, predictions
@@ -39,8 +40,8 @@ N_STEPS, N_CONTROL_STEPS = 40, 4
 N_TURNS = 3  # recordings of each precision, in turn: the machine is not equally fast at all times
 RECORDED_STEPS = f"4:{N_STEPS}"  # behind the step in which the hook looks at the flow of tensors
 STATISTICS = "statistics"  # a recording of its own, for its steps take longer
-INDICATORS = ("loss", "gradient", "variance", "hessian", "wvar", "gvar", "hess")
-N_PROBES = 8
+INDICATORS = ("loss", "gradient", "variance", "hessian", "direct", "direct-gradient", "wvar", "gvar", "hess")
+N_PROBES, N_DIRECT = 8, 4
 PEAK_PLANS = ("fp32", "bf16", "int8", "alternating", "random 0", "random 1")  # each a job of its own, recorded with the plan
 BOUNDS = (1.0, 1.1, 1.5)  # of the fastest plan's time, for plans that tacho looks for
 
@@ -49,7 +50,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog=__doc__.split("\n", 2)[2])
-    parser.add_argument("what", choices=["quiet", "record", "predict", "commit", "measure", "peaks", "page", "anew", "try"])
+    parser.add_argument("what", choices=["quiet", "record", "predict", "indicators", "commit", "measure", "peaks", "page", "anew", "try"])
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
     parser.add_argument("--folder", default=FOLDER, help="of results; default: validate/precision")
     parser.add_argument("--work", default=os.path.join(SOURCE_DIR, "build", "precision"), help="of recordings")
@@ -112,7 +113,7 @@ class Validation:
         folder = self.recording(model, precision, turn)
         options = ["--precision", precision, "--steps", RECORDED_STEPS, "--control", str(N_CONTROL_STEPS)]
         if precision == STATISTICS:
-            options = ["--precision-statistics", "--precision-hessian", str(N_PROBES)]
+            options = ["--precision-statistics", "--precision-hessian", str(N_PROBES), "--precision-direct", str(N_DIRECT)]
         done = self.call(
             [self.tacho, "record", "--quiet", "--force", "-o", folder + ".part", *options, "--",
              self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", str(N_STEPS), "--times"],
@@ -227,6 +228,15 @@ class Validation:
             print(f"{model:14} {len(rows)} plans predicted" + (f", {n_errors} refused: {rows[0].get('error')}" if n_errors else ""),
                   flush=True)
         data["tacho"] = git("describe", "--always").strip()
+        replace_file(self.path("predicted.json"), data)
+
+    def predict_harm(self):
+        """As predict(), of harm alone, from statistics that are gathered anew."""
+        data = load(self.path("predicted.json"), {"models": {}, "predictions": []})
+        for model in self.models:
+            self.record_one(model, STATISTICS, 0)
+            data.setdefault("indicators", {})[model] = self.indicators(model)
+        data["harm_by"] = git("describe", "--always").strip()
         replace_file(self.path("predicted.json"), data)
 
     def commit(self):
@@ -429,7 +439,8 @@ def main():
         arguments.rounds = min(arguments.rounds, 2)
         shutil.rmtree(arguments.folder, ignore_errors=True)
     validation = Validation(arguments)
-    {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict, "commit": validation.commit,
+    {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict,
+     "indicators": validation.predict_harm, "commit": validation.commit,
      "measure": validation.measure, "peaks": validation.peaks, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
 
 

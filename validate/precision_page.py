@@ -200,7 +200,8 @@ def peak_lines(models, measured, memory):
 
 
 # What each indicator says it predicts; those that are held against come from others, as they coded them.
-AIMS = {"loss": "loss_change", "hessian": "loss_change", "gradient": "gradient_change2", "variance": "gradient_change2"}
+AIMS = {"loss": "loss_change", "hessian": "loss_change", "direct": "loss_change", "gradient": "gradient_change2",
+        "variance": "gradient_change2", "direct-gradient": "gradient_change2"}
 HELD_AGAINST = ("wvar", "gvar", "hess")
 LEAST_RANK = 0.8
 
@@ -235,7 +236,9 @@ def harm_lines(predicted, measured, names):
         return []
     lines = ["## What harm is told to be", "",
              "Spearman's correlation of an indicator with the measured change, over operations and precisions: of the gradient, in brackets of the loss. "
-             "What operations do to both was measured after the times, of the weights after five steps and 20 batches.", ""]
+             "What operations do to both was measured after the times, of the weights after five steps and 20 batches. *direct* and *direct-gradient* "
+             "are measurements, too (`tacho record --precision-direct`), in other steps of the job, by a model of the loss behind the network; the others are "
+             "predicted from the tensors' statistics.", ""]
     shown = sorted({kind for of in ranks.values() for kind in of})
     lines += ["| model | " + " | ".join(shown) + " |", "|---" * (len(shown) + 1) + "|"]
     for name, of in ranks.items():
