@@ -5,6 +5,8 @@ A tensor is known by its storage, so that views are the tensor that they are of;
 
 (1) Every tensor in the table is held until the pass is over, so that no storage comes again.
 (2) What an operation calls itself, casts too, is not told: the file is the same in every precision.
+(3) Besides, in fp32, autograd's graph tells what the roots keep for the backward pass that is none of these tensors, nor a parameter or a
+    buffer: masks, indices, statistics of norms, numbers.
 """
 
 from . import precision_files, processor_features
@@ -14,15 +16,21 @@ from .precision_scopes import roots, thread
 _NAMES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 
 
+def _storage(tensor):
+    """(address, bytes); None: it has none."""
+    try:
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+        return (storage.data_ptr(), storage.nbytes()) if storage.data_ptr() else None
+    except (RuntimeError, NotImplementedError):
+        return None  # sparse, or another kind of tensor
+
+
 def _key(tensor):
     """A storage's address; None: it has none, or no number in it is floating."""
     if not tensor.is_floating_point() or tensor.numel() == 0:
         return None
-    try:
-        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
-        return storage.data_ptr() or None
-    except (RuntimeError, NotImplementedError):
-        return None  # sparse, or another kind of tensor
+    storage = _storage(tensor)
+    return storage and storage[0]
 
 
 def _is_parameter(tensor):
@@ -47,6 +55,7 @@ class Flow:
         self.device = "cpu"
         self.failure = None
         self.mode = self._make_mode()
+        self.ends = []  # nodes of autograd that made what roots give back
 
     # --- operations -------------------------------------------------------------------------
 
@@ -151,6 +160,7 @@ class Flow:
         finally:
             thread.is_inside = False
         path = thread.stack[-1].scope.path
+        self.ends += [tensor.grad_fn for tensor in _leaves(self.torch, given) if tensor.grad_fn is not None]
         for before, after in zip(_leaves(self.torch, result), _leaves(self.torch, given)):
             found = self._makers([before])
             if found:
@@ -203,6 +213,16 @@ class Flow:
 
         return Between()
 
+    # --- what is kept -----------------------------------------------------------------------
+
+    def _kept_beside(self):
+        """Bytes that roots keep beside the tensors that operations read and make."""
+        modules = [root.module() for root in roots]
+        own = [t for module in modules if module is not None for t in (*module.parameters(), *module.buffers())]
+        known = {storage[0] for storage in map(_storage, own) if storage is not None}
+        kept = {storage[0]: storage[1] for storage in map(_storage, _saved_tensors(self.torch, self.ends)) if storage is not None}
+        return sum(n for key, n in kept.items() if key not in self.made and key not in known)
+
     # --- the file ---------------------------------------------------------------------------
 
     def _used(self):
@@ -237,7 +257,7 @@ class Flow:
             operations.append(operation)
         if self.failure is not None:
             raise self.failure
-        return {
+        content = {
             "tacho_precision_run": 1,
             "precision": self.precision,
             "torch": self.torch.__version__,
@@ -246,9 +266,29 @@ class Flow:
             "roots": [{"name": root.name.rstrip(":"), "kind": root.kind} for root in roots],
             "operations": operations,
         }
+        if self.precision == "fp32":
+            content["kept_beside"] = self._kept_beside()
+        return content
 
     def write(self):
         precision_files.write("precision", self.content())
+
+
+def _saved_tensors(torch, ends):
+    """What nodes of autograd keep, from these on."""
+    seen, left = set(), list(ends)
+    while left:
+        node = left.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        left += [before for before, _ in node.next_functions]
+        names = [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
+        for name in names:
+            try:
+                yield from _leaves(torch, getattr(node, name))
+            except RuntimeError:
+                pass  # given back already
 
 
 def _leaves(torch, value):
