@@ -10,6 +10,7 @@ static const struct {
 #define NOTHING				    KEEPS_NOTHING
 #define INPUTS				    KEEPS_INPUTS
 #define WEIGHT				    KEEPS_WEIGHT
+#define ALWAYS				    KEEPS_WEIGHT_ALWAYS
 #define OUTPUT				    KEEPS_OUTPUT
 #define MASK				    KEEPS_MASK
 #define VIEW				    KEEPS_STORAGE
@@ -19,6 +20,7 @@ static const struct {
 #undef NOTHING
 #undef INPUTS
 #undef WEIGHT
+#undef ALWAYS
 #undef OUTPUT
 #undef MASK
 #undef VIEW

@@ -14,6 +14,8 @@ enum kept_for_backward {
 	KEEPS_MASK = 1 << 3, /* a byte for each number of the output */
 	KEEPS_UNKNOWN = 1 << 4,
 	KEEPS_STORAGE = 1 << 5, /* nothing itself, but its output may be the memory that it reads */
+	KEEPS_WEIGHT_ALWAYS =
+		1 << 6, /* ... whether the gradient of what it reads is wanted or not */
 };
 
 /* What casts do: the operation changes the format of numbers, and nothing else. */

@@ -26,6 +26,15 @@ static gdouble statistics(const struct identity_operation *operation)
 	return 0;
 }
 
+/* What no format changes: statistics, and masks of a byte a number. */
+static gdouble beside(const struct identity_operation *operation)
+{
+	guint keeps = operation_kind_keeps(operation->kind);
+	gboolean has_mask = keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN);
+
+	return statistics(operation) + (has_mask ? operation->elements_out : 0);
+}
+
 /* Its weight gives the gradient of what it reads, where that is wanted. */
 static gboolean needs_weight(const struct precision_job *job, const struct identity_operation *own)
 {
@@ -42,28 +51,34 @@ gboolean saved_bytes_keeps_weight(const struct precision_job *job, guint32 opera
 				  enum number_format format)
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
+	guint keeps = operation_kind_keeps(own->kind);
 
-	return operation_kind_keeps(own->kind) & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN &&
-	       needs_weight(job, own) && precision_job_keeps_weight(job, operation, format);
+	return keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN &&
+	       (keeps & KEEPS_WEIGHT_ALWAYS || needs_weight(job, own)) &&
+	       precision_job_keeps_weight(job, operation, format);
+}
+
+/* Its output, and a copy of its weight. */
+static gdouble own_tensors(const struct precision_job *job, guint32 operation,
+			   enum number_format format)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+	enum number_format reads = precision_job_reads(job, operation, format);
+	gdouble bytes = 0;
+
+	if (operation_kind_keeps(own->kind) & KEEPS_OUTPUT)
+		bytes += own->elements_out *
+			 number_format_bytes(precision_job_stores(job, operation, format));
+	if (saved_bytes_keeps_weight(job, operation, format) &&
+	    reads != format_reads(job->reference->format))
+		bytes += own->weight * number_format_bytes(reads);
+	return bytes;
 }
 
 gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			enum number_format format)
 {
-	const struct identity_operation *own = identity_at(job->identity, operation);
-	guint keeps = operation_kind_keeps(own->kind);
-	enum number_format reads = precision_job_reads(job, operation, format);
-	gdouble bytes = statistics(own);
-
-	if (keeps & KEEPS_OUTPUT)
-		bytes += own->elements_out *
-			 number_format_bytes(precision_job_stores(job, operation, format));
-	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
-		bytes += own->elements_out;
-	if (saved_bytes_keeps_weight(job, operation, format) &&
-	    reads != format_reads(job->reference->format))
-		bytes += own->weight * number_format_bytes(reads);
-	return bytes;
+	return beside(identity_at(job->identity, operation)) + own_tensors(job, operation, format);
 }
 
 /* producer << 4 | format, of what is kept of tensors. */
@@ -102,7 +117,7 @@ gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *forma
 			    guint32 *ret_unknown)
 {
 	g_autoptr(GHashTable) kept = g_hash_table_new(NULL, NULL);
-	gdouble bytes = 0;
+	gdouble recorded = job->identity->kept_beside_bytes, bytes = MAX(recorded, 0);
 
 	*ret_unknown = 0;
 	for (guint32 i = 0; i < job->identity->operations->len; i++) {
@@ -116,8 +131,11 @@ gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *forma
 			g_hash_table_add(kept, tensor_key(i, stores));
 	}
 	for (guint32 i = 0; i < job->identity->operations->len; i++) {
-		bytes += saved_bytes_own(job, i, (enum number_format)formats[i]);
-		if (saved_bytes_keeps_inputs(identity_at(job->identity, i)))
+		const struct identity_operation *own = identity_at(job->identity, i);
+
+		bytes += own_tensors(job, i, (enum number_format)formats[i]) +
+			 (recorded < 0 ? beside(own) : 0);
+		if (saved_bytes_keeps_inputs(own))
 			bytes += keep_inputs(job, i, formats, kept);
 	}
 	return bytes;

@@ -1,7 +1,7 @@
 /* saved_bytes: what operations keep from their forward pass for their backward one, by formula (operation_kinds.def).
  *
  * A tensor that several keep in one format counts once, a copy in another format beside it; so does a copy of a weight, while the weight
- * itself, which is there anyway, does not. */
+ * itself, which is there anyway, does not. What no format changes (masks, indices, statistics) is as recorded, where that is told. */
 #ifndef TACHO_SAVED_BYTES_H
 #define TACHO_SAVED_BYTES_H
 

@@ -122,6 +122,14 @@ static void test_saved(void)
 	/* what a made in 16, and the second's weight */
 	g_assert_cmpfloat(saved_bytes_of_plan(job, second, &n_unknown), ==,
 			  32 * 4 + 32 * 2 + 64 * 2);
+	/* what the recording says is kept beside does not hang on formats */
+	job->identity->kept_beside_bytes = 100;
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 32 * 4 + 100);
+	/* a convolution keeps its weight whether the gradient of x is wanted or not */
+	g_free(identity_at(job->identity, A)->kind);
+	identity_at(job->identity, A)->kind = g_strdup("conv2d");
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==,
+			  32 * 2 + 64 * 2 + 32 * 4 + 100);
 }
 
 /* Of b there is no recording in bf16: as a, it takes 8/20 of the forward pass and 10/30 of the backward one. */
