@@ -95,7 +95,7 @@ def measure_memory(arguments, chooser, models):
     for name, plan in chooser.plans.items():
         chooser.set(plan)
         kept = {}
-        parameters = {p.data_ptr() for p in training.model.parameters()}
+        parameters = {p.data_ptr() for p in (*training.model.parameters(), *training.model.buffers())}  # which are there anyway
 
         def pack(tensor):
             storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()

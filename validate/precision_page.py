@@ -147,7 +147,7 @@ def plan_rows(model):
 
 def memory_lines(models, measured):
     lines = ["## What forward passes keep", "",
-             "Bytes that the model keeps for the backward pass, each storage once, without parameters and the loss (PyTorch's hooks of saved tensors), and as predicted.", "",
+             "Bytes that the model keeps for the backward pass, each storage once, without parameters, buffers and the loss (PyTorch's hooks of saved tensors), and as predicted.", "",
              "| model | plans | exact | worst, % |", "|---|---|---|---|"]
     n = 0
     for model in models:
