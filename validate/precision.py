@@ -37,7 +37,8 @@ MODELS = ("mlp", "bert", "resnet18", "gpt", "depthwise", "two_branches")
 ASIDE = ("gpt", "depthwise", "two_branches")  # as precision_models.py has them
 PRECISIONS = ("fp32", "bf16", "int8")
 N_STEPS, N_CONTROL_STEPS = 40, 4
-N_TURNS = 3  # recordings of each precision, in turn: the machine is not equally fast at all times
+N_TURNS = 5  # recordings of each precision, in turn: the machine is not equally fast at all times, nor is one process as fast as the next
+N_SITTINGS = 5  # processes that measure, for the same reason, each a part of the rounds
 RECORDED_STEPS = f"4:{N_STEPS}"  # behind the step in which the hook looks at the flow of tensors
 STATISTICS = "statistics"  # a recording of its own, for its steps take longer
 INDICATORS = ("loss", "gradient", "variance", "hessian", "direct", "direct-gradient", "wvar", "gvar", "hess")
@@ -130,8 +131,8 @@ class Validation:
         if not os.path.exists(casts):
             self.call([self.tacho, "calibrate", "casts", "--python", self.arguments.python, "-o", casts, *self.cast_options],
                       check=True)
-        for model in self.models:
-            for precision, turn in self.turns():
+        for precision, turn in self.turns():
+            for model in self.models:
                 if self.is_late():
                     return False
                 if not os.path.isdir(self.recording(model, precision, turn)):
@@ -321,8 +322,10 @@ class Validation:
         for model in self.models:
             if model not in committed:
                 print(f"{model:14} not measured: its predictions are not committed (precision.py commit)", flush=True)
-                continue
-            self.measure_times(data, model, self.predicted_plans(model))
+        for sitting in range(1, N_SITTINGS + 1):
+            for model in self.models:
+                if model in committed:
+                    self.measure_times(data, model, self.predicted_plans(model), -(-self.arguments.rounds * sitting // N_SITTINGS))
         for part in (self.measure_peaks, self.measure_kept, self.measure_harm, self.measure_training):
             for model in self.models:
                 if model in committed and not self.is_late():
@@ -334,12 +337,13 @@ class Validation:
         data[where].append({"model": model, **row})
         replace_file(self.path("measured.json"), data)
 
-    def measure_times(self, data, model, plans):
+    def measure_times(self, data, model, plans, n_rounds):
+        """So many in all."""
         n_done = sum(row["model"] == model for row in data["rounds"])
-        if n_done >= self.arguments.rounds or self.is_late():
+        if n_done >= n_rounds or self.is_late():
             return
         self.run_measure(model, "times", plans, lambda row: self.add(data, "rounds", model, row),
-                         "--rounds", str(self.arguments.rounds), "--first-round", str(n_done))
+                         "--rounds", str(n_rounds), "--first-round", str(n_done))
         n_done = sum(row["model"] == model for row in data["rounds"])
         print(f"{model:14} {n_done} rounds of {len(plans)} plans", flush=True)
 

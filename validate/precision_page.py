@@ -14,8 +14,8 @@ HEAD = """# How near predictions of mixed precision come
 Six models ({models}) were recorded in fp32, bf16 and int8 (`tacho record --precision`), and casts were measured (`tacho calibrate casts`). From
 that alone, 25 plans of each model were predicted: three uniform ones, regular ones (halves, alternating, one operation, all but one, one kind),
 and sixteen at random from a seed (`validate/precision_plans.py`); besides, the plans that `tacho precision plan` found. The predictions were
-committed before any plan was run. Then all plans of a model were run in one process, in rounds: each plan once a round, in an order that
-changes. *Measured* is the median of the rounds. The models {aside} were set aside: nothing of a prediction was fitted to them.
+committed before any plan was run. Then all plans of a model were run in rounds, each plan once a round, in an order that changes, some rounds in one process and
+some in the next. *Measured* is the median of the rounds. The models {aside} were set aside: nothing of a prediction was fitted to them.
 
 The machine is not equally fast at all times, so all predictions of a model are multiplied by one number, how long a step in fp32 took
 when it was measured by how long it was predicted to take; it is told as *speed*. fp32 is then right by itself, and is not counted. A round whose fp32
