@@ -31,6 +31,7 @@ static const struct {
 struct _Indicator {
 	const TachoPrecisionStatistics *statistics;
 	gdouble *upstream; /* [operations] S of what makes its input */
+	gdouble *behind;   /* [operations] S of all that follow it in the forward pass */
 	gdouble *depth;	   /* [operations] */
 	gdouble deepest;
 	gdouble usual_gradient; /* median over the operations of the root mean square of their outputs' gradients; 0: none is known */
@@ -247,6 +248,16 @@ static void follow_graph(Indicator *indicator, const TachoPrecisionProblem *prob
 	}
 }
 
+static void sum_behind(Indicator *indicator)
+{
+	gdouble sum = 0;
+
+	for (guint i = indicator->statistics->operations->len; i-- > 0;) {
+		indicator->behind[i] = sum;
+		sum += own_sensitivity(operation_at(indicator->statistics, i));
+	}
+}
+
 static gdouble root_mean_square(const struct tensor_statistics *tensor)
 {
 	return tensor_is_known(tensor) ? sqrt(tensor->norm2 / tensor->elements) : 0;
@@ -273,11 +284,13 @@ Indicator *indicator_new(const TachoPrecisionStatistics *statistics,
 
 	indicator->statistics = statistics;
 	indicator->upstream = g_new0(gdouble, MAX(statistics->operations->len, 1));
+	indicator->behind = g_new0(gdouble, MAX(statistics->operations->len, 1));
 	indicator->depth = g_new0(gdouble, MAX(statistics->operations->len, 1));
 	if (problem)
 		follow_graph(indicator, problem);
 	else
 		follow_file(indicator);
+	sum_behind(indicator);
 	find_usual_gradient(indicator);
 	return indicator;
 }
@@ -287,6 +300,7 @@ void indicator_free(Indicator *indicator)
 	if (!indicator)
 		return;
 	g_free(indicator->upstream);
+	g_free(indicator->behind);
 	g_free(indicator->depth);
 	g_free(indicator);
 }
@@ -325,6 +339,7 @@ static struct indicator_harm gradient(const Indicator *indicator, guint32 operat
 {
 	const struct operation_statistics *facts = operation_at(indicator->statistics, operation);
 	gdouble through = facts->tensors[STATISTICS_INPUT_GRADIENT].norm2;
+	gdouble given = facts->tensors[STATISTICS_OUTPUT].norm2;
 	gdouble upstream = indicator->upstream[operation];
 	struct indicator_variances variances;
 	struct indicator_harm harm;
@@ -335,6 +350,8 @@ static struct indicator_harm gradient(const Indicator *indicator, guint32 operat
 	if (upstream >
 	    0) /* the first operation has nothing before it, and perhaps no gradient of its input */
 		sum += through > 0 ? variances.input_gradient / through * upstream : NAN;
+	if (given > 0) /* what follows reads the error, relative to what it is of */
+		sum += variances.output / given * indicator->behind[operation];
 	harm = known(sum, "input, weight, output_gradient or input_gradient");
 	harm.is_derived = variances.is_derived;
 	return harm;

@@ -101,6 +101,20 @@ static void test_before(void)
 				       1.5 / 6 * 12, 1e-12);
 }
 
+/* Before a product like itself, a product adds the relative error of its output, 1.86 / 5, times S of the other, 3 * 8 / 2 = 12. */
+static void test_behind(void)
+{
+	g_autoptr(GString) text = g_string_new(HEAD PRODUCT "," PRODUCT "]}");
+	g_autoptr(TachoPrecisionStatistics) statistics = NULL;
+	g_autoptr(Indicator) indicator = NULL;
+
+	g_string_replace(text, "\"ordinal\": 0", "\"ordinal\": 1", 1);
+	statistics = parse(text->str);
+	indicator = indicator_new(statistics, NULL);
+	g_assert_cmpfloat_with_epsilon(harm_of(indicator, INDICATOR_GRADIENT, 0, FORMAT_INT8),
+				       1.86 + 1.86 / 5 * 12, 1e-12);
+}
+
 /* GVAR as it is coded, k = 9 for fp16: v: norm 2, 8 elements, sqrt(2/8) = 0.5 = 0.5 * 2^0, exponent 0; w: norm 3, 12 elements,
  * sqrt(3/12) = 0.5, exponent 0; g: norm 5, 3 = 0.75 * 2^2, exponent 2; depth 1 of 2.
  * fp16: F = 0; B = 2^-18 / 6 * (5*8*0 + 2*6*2). int8: Sv = 1, Sw = 2: F = (3*1*8 + 2*4*12) / 6 = 20, B = (5*1*8 + 2*1*2^-18*6) / 6. */
@@ -299,6 +313,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/indicator/by_hand", test_by_hand);
 	g_test_add_func("/indicator/before", test_before);
+	g_test_add_func("/indicator/behind", test_behind);
 	g_test_add_func("/indicator/gvar", test_gvar);
 	g_test_add_func("/indicator/true_errors", test_true_errors);
 	g_test_add_func("/indicator/refused", test_refused);
