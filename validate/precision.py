@@ -42,7 +42,7 @@ N_SITTINGS = 5  # processes that measure, for the same reason, each a part of th
 RECORDED_STEPS = f"4:{N_STEPS}"  # behind the step in which the hook looks at the flow of tensors
 STATISTICS = "statistics"  # a recording of its own, for its steps take longer
 INDICATORS = ("loss", "gradient", "variance", "hessian", "direct", "direct-gradient", "wvar", "gvar", "hess")
-N_PROBES, N_DIRECT = 8, 4
+N_PROBES, N_DIRECT = 8, 8
 PEAK_PLANS = ("fp32", "bf16", "int8", "alternating", "random 0", "random 1")  # each a job of its own, recorded with the plan
 BOUNDS = (1.0, 1.1, 1.5)  # of the fastest plan's time, for plans that tacho looks for
 
