@@ -210,6 +210,21 @@ static void test_several(void)
 	plan_prediction_release(&one);
 }
 
+/* The step without what recording took decides: the one that seems slow was the fastest. */
+static void test_several_costs(void)
+{
+	TachoTimeline *costly = with_update(30);
+	const struct job_source sources[] = { { "costly", FORMAT_BF16, costly, NULL },
+					      { "fp32", FORMAT_FP32, correlated(in_fp32), NULL },
+					      { "slow", FORMAT_BF16, with_update(20), NULL },
+					      { "middle", FORMAT_BF16, with_update(6), NULL } };
+	g_autoptr(precision_job) job = NULL;
+
+	g_array_index(costly->processes, TachoProcess, 0).cost_ns = 300000;
+	job = precision_job_of(sources, G_N_ELEMENTS(sources), NULL, NULL, NULL);
+	g_assert_cmpstr(job->run_of[FORMAT_BF16]->name, ==, "middle");
+}
+
 /* What the search is told gives the same by adding up. */
 static void test_problem(void)
 {
@@ -344,6 +359,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/predict_plan/estimated", test_estimated);
 	g_test_add_func("/predict_plan/refused", test_refused);
 	g_test_add_func("/predict_plan/several", test_several);
+	g_test_add_func("/predict_plan/several_costs", test_several_costs);
 	g_test_add_func("/predict_plan/problem", test_problem);
 	g_test_add_func("/predict_plan/registered", test_registered);
 	g_test_add_func("/predict_plan/registered_problem", test_registered_problem);
