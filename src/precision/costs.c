@@ -26,6 +26,9 @@
 /* Samples of an operation that its median is of, at most; evenly chosen.
  * Source: a rule: more steps tell no more. If wrong, medians are less sure. */
 #define MAX_SAMPLES 256u
+/* Of a rank's own median, at least.
+ * Source: a rule: the median of fewer is chance. If wrong, ranks of unequal work are taken to differ alike in all formats. */
+#define LEAST_OF_RANK 3u
 
 gdouble layer_cost_pass_ns(const struct layer_cost *cost, enum layer_pass pass)
 {
@@ -79,21 +82,27 @@ static void add_up(const struct sums *sums, const struct layers *layers)
 	}
 }
 
-/* The median of a part over the cells, and its standard error. */
-static gdouble median_of(const struct sums *sums, guint32 operation, guint part,
-			 gdouble *ret_error_ns)
+/* The median of a part over these cells, and its standard error. */
+static gdouble median_of(const struct sums *sums, guint32 operation, guint part, guint32 first_cell,
+			 guint32 last_cell, gdouble *ret_error_ns)
 {
 	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
 	gdouble deviation, median;
 
-	for (guint32 cell = 0; cell < sums->n_cells; cell++) {
+	for (guint32 cell = first_cell; cell <= last_cell; cell++) {
 		gint64 ns = (gint64)*sum_at(sums, operation, part, cell);
 
 		g_array_append_val(values, ns);
 	}
 	median = median_with_deviation(values, &deviation);
-	*ret_error_ns = median > 0 ? MEDIAN_ERROR * deviation * median / sqrt(sums->n_cells) : 0;
+	*ret_error_ns = median > 0 ? MEDIAN_ERROR * deviation * median / sqrt(values->len) : 0;
 	return median;
+}
+
+static gdouble median_of_all(const struct sums *sums, guint32 operation, guint part,
+			     gdouble *ret_error_ns)
+{
+	return median_of(sums, operation, part, 0, sums->n_cells - 1, ret_error_ns);
 }
 
 static void measure(struct layer_cost *cost, const struct sums *sums, guint32 operation)
@@ -102,10 +111,56 @@ static void measure(struct layer_cost *cost, const struct sums *sums, guint32 op
 
 	for (guint part = 0; part < N_PARTS; part++) {
 		cost->ns[part / N_LAYER_PLACES][part % N_LAYER_PLACES] =
-			median_of(sums, operation, part, &error_ns);
+			median_of_all(sums, operation, part, &error_ns);
 		square += error_ns * error_ns;
 	}
 	cost->spread_ns = NINE_IN_TEN * sqrt(square);
+}
+
+static gdouble *rank_share_at(const struct run_costs *costs, guint32 rank, guint32 operation,
+			      guint part)
+{
+	return &costs->rank_shares[((gsize)rank * costs->n_operations + operation) * N_PARTS +
+				   part];
+}
+
+/* Cells of a rank stand together. */
+static void measure_ranks(struct run_costs *costs, const struct sums *sums)
+{
+	guint32 n_of_rank = costs->n_ranks > 1 ? sums->n_cells / costs->n_ranks : 0;
+
+	if (n_of_rank < LEAST_OF_RANK || sums->every > 1)
+		return;
+	costs->rank_shares =
+		g_new(gdouble, (gsize)costs->n_ranks * MAX(costs->n_operations, 1u) * N_PARTS);
+	for (guint32 rank = 0; rank < costs->n_ranks; rank++)
+		for (guint32 i = 0; i < costs->n_operations; i++)
+			for (guint part = 0; part < N_PARTS; part++) {
+				gdouble all =
+					costs->operations[i]
+						.ns[part / N_LAYER_PLACES][part % N_LAYER_PLACES];
+				gdouble error_ns,
+					own = median_of(sums, i, part, rank * n_of_rank,
+							(rank + 1) * n_of_rank - 1, &error_ns);
+
+				*rank_share_at(costs, rank, i, part) = all > 0 ? own / all : 0;
+			}
+}
+
+gdouble run_costs_rank_factor(const struct run_costs *costs, const struct run_costs *reference,
+			      guint32 rank, guint32 operation, enum layer_pass pass,
+			      enum layer_place place)
+{
+	guint part = pass * (guint)N_LAYER_PLACES + place;
+	gdouble own, other;
+
+	if (!costs->rank_shares || !reference->rank_shares ||
+	    costs->n_ranks != reference->n_ranks || rank >= costs->n_ranks ||
+	    costs->operations[operation].is_estimated)
+		return 1;
+	own = *rank_share_at(costs, rank, operation, part);
+	other = *rank_share_at(reference, rank, operation, part);
+	return own > 0 && other > 0 ? own / other : 1;
 }
 
 void run_costs_init(struct run_costs *costs, const struct layers *layers)
@@ -114,7 +169,9 @@ void run_costs_init(struct run_costs *costs, const struct layers *layers)
 	struct sums sums = { .n_operations = layers->n_operations };
 	gdouble error_ns;
 
-	*costs = (struct run_costs){ .n_operations = layers->n_operations, .speed = 1 };
+	*costs = (struct run_costs){ .n_operations = layers->n_operations,
+				     .n_ranks = layers->graph->timeline->ranks->len,
+				     .speed = 1 };
 	costs->operations = g_new0(struct layer_cost, MAX(layers->n_operations, 1u));
 	if (n_cells == 0)
 		return;
@@ -128,14 +185,16 @@ void run_costs_init(struct run_costs *costs, const struct layers *layers)
 			layers->n_cells > 0 && 2 * layers->n_found[i] > layers->n_cells;
 	}
 	for (guint part = 0; part < N_LAYER_PLACES; part++)
-		costs->rest_ns += median_of(&sums, layers->n_operations, part, &error_ns);
-	costs->between_ns = median_of(&sums, layers->n_operations, N_PARTS - 1, &error_ns);
+		costs->rest_ns += median_of_all(&sums, layers->n_operations, part, &error_ns);
+	costs->between_ns = median_of_all(&sums, layers->n_operations, N_PARTS - 1, &error_ns);
+	measure_ranks(costs, &sums);
 	g_free(sums.ns);
 }
 
 void run_costs_release(struct run_costs *costs)
 {
 	g_clear_pointer(&costs->operations, g_free);
+	g_clear_pointer(&costs->rank_shares, g_free);
 }
 
 /* --- made comparable ---------------------------------------------------------------------------- */

@@ -8,7 +8,9 @@
  *     a recording are made shorter.
  * (3) What was not found in a recording, or in a format of which there is none, is estimated: what it takes in the reference's format times
  *     the ratio of operations of its kind that were measured in both, the nearest in size; then of all. It is flagged, and never 0
- *     where the reference's is not. */
+ *     where the reference's is not.
+ * (4) Ranks may have unequal work, of which what an operation takes has a part that goes with it and one that does not. So what each rank
+ *     takes, by what all take, is known for each recording, too. */
 #ifndef TACHO_PRECISION_COSTS_H
 #define TACHO_PRECISION_COSTS_H
 
@@ -27,6 +29,9 @@ struct run_costs {
 	struct layer_cost *operations; /* [operation] */
 	/* A step's work that is of no operation, and the host's time beside it: medians. */
 	gdouble rest_ns, between_ns;
+	guint32 n_ranks;
+	gdouble *
+		rank_shares; /* (4): rank_share_at(); NULL: of one rank, or of too many for the samples */
 	gdouble speed; /* (2): by so much this recording was slower than the reference; 1: not known */
 	gboolean is_speed_known;
 };
@@ -34,6 +39,11 @@ struct run_costs {
 /* As recorded; the graph is as it is to count, without what recording took, say. */
 void run_costs_init(struct run_costs *costs, const struct layers *layers);
 void run_costs_release(struct run_costs *costs);
+
+/* (4): how many times as long a rank takes in this format by what it takes in the reference's, as all ranks together. 1: not known. */
+gdouble run_costs_rank_factor(const struct run_costs *costs, const struct run_costs *reference,
+			      guint32 rank, guint32 operation, enum layer_pass pass,
+			      enum layer_place place);
 
 /* (2): make them comparable with the reference's. */
 void run_costs_adjust(struct run_costs *costs, const struct run_costs *reference,

@@ -160,6 +160,19 @@ static void scale_rest(const struct planner *planner, struct graph_node *node)
 			      ORIGIN_MODELLED);
 }
 
+/* How much more, or less, a cell's rank takes in an operation's format than all ranks do. */
+static gdouble rank_factor(const struct planner *planner, guint32 cell, guint32 operation,
+			   guint pass, guint place)
+{
+	const struct precision_job *job = planner->job;
+	const struct job_run *run = job->run_of[planner->formats[operation]];
+
+	return run ? run_costs_rank_factor(&run->costs, &job->reference->costs,
+					   cell / planner->graph->steps->len, operation,
+					   (enum layer_pass)pass, (enum layer_place)place)
+		   : 1;
+}
+
 static void scale_nodes(struct planner *planner)
 {
 	const struct precision_job *job = planner->job;
@@ -184,7 +197,8 @@ static void scale_nodes(struct planner *planner)
 			continue;
 		}
 		from_ns = job->reference->costs.operations[operation].ns[pass][place];
-		to_ns = planner->surroundings.costs[operation].ns[pass][place];
+		to_ns = planner->surroundings.costs[operation].ns[pass][place] *
+			rank_factor(planner, cell, operation, pass, place);
 		if (from_ns > 0)
 			graph_change_duration(
 				node, rounded_ns((gdouble)node->duration_ns * to_ns / from_ns),
