@@ -20,6 +20,9 @@
 /* The share of operations that must be found in a recording.
  * Source: a rule: of another model nearly none are. If wrong, a job is refused, or costs are those of another one. */
 #define LEAST_FOUND 0.5
+/* Recordings in one format whose middle one has the machine's usual pace, at least.
+ * Source: a rule: of three one may be odd. If wrong, a machine that was slow for that long is taken for a slow format. */
+#define LEAST_ALIKE 3u
 /* The same that is worth a note. Source: a rule: less does not show in a step. If wrong, a note is missing, or one too many. */
 #define NOTED_FOUND 0.999
 
@@ -152,8 +155,12 @@ static const struct job_run *choose_run(struct precision_job *job, enum number_f
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		if (run->format == format)
 			g_ptr_array_add(same, run);
-	if (same->len < 2)
-		return same->len ? same->pdata[0] : NULL;
+	if (same->len == 0)
+		return NULL;
+	FOR_EACH_POINTER(struct job_run, run, same)
+		run->n_alike = same->len;
+	if (same->len == 1)
+		return same->pdata[0];
 	g_ptr_array_sort(same, compare_step_times);
 	least = same->pdata[0];
 	most = same->pdata[same->len - 1];
@@ -215,6 +222,13 @@ static void choose_reference(struct precision_job *job, GPtrArray *identities)
 				 "their order"));
 }
 
+/* The middle one of several is not the odd one: its pace is the machine's usual one, as the reference's is. What computes the same and takes longer in
+ * it then does so for what is around it. */
+static gboolean has_usual_pace(const struct precision_job *job, const struct job_run *run)
+{
+	return MIN(run->n_alike, job->reference->n_alike) >= LEAST_ALIKE;
+}
+
 static void note_found(struct precision_job *job, const struct job_run *run)
 {
 	if (run->layers.found_share < NOTED_FOUND)
@@ -223,7 +237,7 @@ static void note_found(struct precision_job *job, const struct job_run *run)
 						"step; the first that was not is %s",
 						run->name, 100 * run->layers.found_share,
 						run->layers.first_missing));
-	if (run != job->reference && !run->costs.is_speed_known)
+	if (run != job->reference && !run->costs.is_speed_known && !has_usual_pace(job, run))
 		g_ptr_array_add(
 			job->notes,
 			g_strdup_printf("%s: too few operations are the same in it and in "
@@ -252,7 +266,9 @@ static gboolean align_runs(struct precision_job *job, GError **error)
 	}
 	FOR_EACH_POINTER(struct job_run, run, job->runs) {
 		if (run != job->reference) {
-			run_costs_adjust(&run->costs, &job->reference->costs, job->identity);
+			if (!has_usual_pace(job, run))
+				run_costs_adjust(&run->costs, &job->reference->costs,
+						 job->identity);
 			run_costs_estimate(&run->costs, &job->reference->costs, job->identity);
 		}
 		note_found(job, run);

@@ -17,6 +17,7 @@ struct job_run {
 	struct layers layers;
 	struct run_costs costs;		   /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
+	guint n_alike;			   /* recordings in its format, of which this one counts */
 	gdouble peak_bytes;	/* of a rank's fullest memory; -1: no memory was recorded */
 	gdouble *scratch_bytes; /* plan_scratch_of_run(); NULL: of the reference, and not known */
 };
