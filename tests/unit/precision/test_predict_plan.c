@@ -225,6 +225,130 @@ static void test_several_costs(void)
 	g_assert_cmpstr(job->run_of[FORMAT_BF16]->name, ==, "middle");
 }
 
+/* Five steps of two ranks without collectives, whose forward passes take so long each; the rest takes 30. */
+static TachoTimeline *of_two_ranks(const guint us[2])
+{
+	g_autoptr(GString) text = g_string_new("unit us\n");
+
+	for (guint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text, "rank %u thread 1000 main\n", rank);
+		for (guint step = 0; step < 5; step++) {
+			guint at = 200 * step, behind = at + us[rank];
+
+			g_string_append_printf(
+				text,
+				"  annotation ProfilerStep#%u %u..%u\n    module Net %u..%u\n"
+				"      module 'Net.a (Linear)' %u..%u\n"
+				"        op aten::linear %u..%u seq=%u " X
+				" in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n"
+				"    op LinearBackward0 %u..%u backward seq=%u fwd=1\n"
+				"    annotation Optimizer.step#SGD.step %u..%u\n"
+				"      op aten::add_ %u..%u\n",
+				step, at, behind + 30, at, behind, at, behind, at, behind, step,
+				behind, behind + 20, step, behind + 20, behind + 30, behind + 20,
+				behind + 30);
+		}
+	}
+	return correlated(text->str);
+}
+
+/* Of what an operation takes in int8, a part does not go with the work: each rank changes by what it took itself. */
+static void test_unequal_ranks(void)
+{
+	static const guint in_fp32_us[] = { 20, 40 }, in_int8_us[] = { 25, 30 };
+	const struct job_source sources[] = {
+		{ "fp32", FORMAT_FP32, of_two_ranks(in_fp32_us), NULL },
+		{ "int8", FORMAT_INT8, of_two_ranks(in_int8_us), NULL }
+	};
+	g_autoptr(precision_job) job = precision_job_of(sources, 2, NULL, NULL, NULL);
+	guint8 formats[2][2] = { { FORMAT_FP32, FORMAT_INT8 }, { FORMAT_FP32, FORMAT_FP32 } };
+	struct rank_formats ranks;
+	struct plan_prediction prediction;
+
+	rank_formats_init(&ranks, 2, 2);
+	for (guint32 rank = 0; rank < 2; rank++)
+		rank_formats_set(&ranks, rank, formats[rank]);
+	g_assert_true(plan_prediction_of_ranks(&prediction, job, &ranks, NULL));
+	/* the mean over ranks */
+	g_assert_cmpfloat_with_epsilon(prediction.step_ns / 1e3, (25 + 30 + 40 + 30) / 2.0, 0.01);
+	plan_prediction_release(&prediction);
+	rank_formats_release(&ranks);
+}
+
+#define GELUS 4u
+
+/* A linear of 20, and fixed operations behind it that take so long each. */
+static TachoTimeline *with_gelus(guint us)
+{
+	guint at = 20, end = at + GELUS * us;
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 thread 1000 main\n");
+
+	g_string_append_printf(text,
+			       "  annotation ProfilerStep#0 0..%u\n    module Net 0..%u\n"
+			       "      module 'Net.a (Linear)' 0..20\n"
+			       "        op aten::linear 0..20 seq=0 " X
+			       " in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n",
+			       end + 30, end);
+	for (guint i = 0; i < GELUS; i++, at += us)
+		g_string_append_printf(text,
+				       "      op aten::gelu %u..%u seq=%u in=float32[4,8]@0x%x000 "
+				       "out=float32[4,8]@0x%x000\n",
+				       at, at + us, i + 1, i + 3, i + 4);
+	g_string_append_printf(text,
+			       "    op LinearBackward0 %u..%u backward seq=0 fwd=1\n"
+			       "    annotation Optimizer.step#SGD.step %u..%u\n"
+			       "      op aten::add_ %u..%u\n",
+			       end, end + 20, end + 20, end + 30, end + 20, end + 30);
+	return correlated(text->str);
+}
+
+static struct identity *gelus_identity(void)
+{
+	g_autoptr(GString) text = g_string_new(
+		"{\"tacho_precision_run\": 1, \"operations\": [{\"module\": \"\", \"kind\": "
+		"\"input\", \"rule\": \"fixed\", \"elements_out\": 32, \"allowed\": [\"fp32\"]}, "
+		"{\"module\": \"a\", \"kind\": \"linear\", \"rule\": \"chosen\", \"elements_in\": "
+		"32, \"elements_out\": 32, \"weight\": 64, \"allowed\": [\"fp32\", \"int8\"], "
+		"\"inputs\": [[0, 32]]}");
+	struct identity *identity;
+
+	for (guint i = 0; i < GELUS; i++)
+		g_string_append_printf(text,
+				       ", {\"module\": \"\", \"kind\": \"gelu\", \"ordinal\": "
+				       "%u, \"rule\": \"fixed\", \"elements_in\": 32, "
+				       "\"elements_out\": 32, \"allowed\": [\"fp32\"], "
+				       "\"inputs\": [[%u, 32]]}",
+				       i, i + 1);
+	g_string_append(text, "]}");
+	identity = identity_parse(text->str, text->len, NULL);
+	g_assert_nonnull(identity);
+	return identity;
+}
+
+/* What a linear takes in int8 by recordings in which what is fixed takes twice as long as in fp32. */
+static gdouble linear_beside_gelus_ns(guint n_of_format)
+{
+	struct job_source sources[2 * 3];
+	g_autoptr(precision_job) job = NULL;
+
+	for (guint i = 0; i < n_of_format; i++) {
+		sources[2 * i] = (struct job_source){ "fp32", FORMAT_FP32, with_gelus(10),
+						      gelus_identity() };
+		sources[2 * i + 1] = (struct job_source){ "int8", FORMAT_INT8, with_gelus(20),
+							  gelus_identity() };
+	}
+	job = precision_job_of(sources, 2 * n_of_format, NULL, NULL, NULL);
+	g_assert_nonnull(job);
+	return layer_cost_pass_ns(precision_job_cost(job, 1, FORMAT_INT8), LAYER_FORWARD);
+}
+
+/* One recording that is slower all over was made while the machine was; three in each format have its usual pace. */
+static void test_pace(void)
+{
+	g_assert_cmpfloat(linear_beside_gelus_ns(1), ==, 10000);
+	g_assert_cmpfloat(linear_beside_gelus_ns(3), ==, 20000);
+}
+
 /* What the search is told gives the same by adding up. */
 static void test_problem(void)
 {
@@ -360,6 +484,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/predict_plan/refused", test_refused);
 	g_test_add_func("/predict_plan/several", test_several);
 	g_test_add_func("/predict_plan/several_costs", test_several_costs);
+	g_test_add_func("/predict_plan/unequal_ranks", test_unequal_ranks);
+	g_test_add_func("/predict_plan/pace", test_pace);
 	g_test_add_func("/predict_plan/problem", test_problem);
 	g_test_add_func("/predict_plan/registered", test_registered);
 	g_test_add_func("/predict_plan/registered_problem", test_registered_problem);
