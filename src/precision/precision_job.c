@@ -246,6 +246,24 @@ static void note_found(struct precision_job *job, const struct job_run *run)
 					run->name, job->reference->name));
 }
 
+/* The stated cost of recording is that of a warm loop; jobs of many small operations pay more. */
+static void note_estimated_costs(struct precision_job *job)
+{
+	TachoRecordingExcess excess;
+	guint n_without = 0;
+
+	FOR_EACH_POINTER(const struct job_run, run, job->runs)
+		n_without += !tacho_recording_excess(run->timeline, &excess);
+	if (n_without > 0)
+		g_ptr_array_add(
+			job->notes,
+			g_strdup_printf(
+				"what recording took is estimated in %u of %u recordings, "
+				"too little where operations are small and many (int8); record "
+				"with --control 4 to have it measured",
+				n_without, job->runs->len));
+}
+
 static gboolean align_runs(struct precision_job *job, GError **error)
 {
 	if (job->identity->operations->len == 0)
@@ -273,6 +291,7 @@ static gboolean align_runs(struct precision_job *job, GError **error)
 		}
 		note_found(job, run);
 	}
+	note_estimated_costs(job);
 	return TRUE;
 }
 
