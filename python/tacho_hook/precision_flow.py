@@ -5,8 +5,7 @@ A tensor is known by its storage, so that views are the tensor that they are of;
 
 (1) Every tensor in the table is held until the pass is over, so that no storage comes again.
 (2) What an operation calls itself, casts too, is not told: the file is the same in every precision.
-(3) Besides, in fp32, autograd's graph tells what the roots keep for the backward pass that is none of these tensors, nor a parameter or a
-    buffer: masks, indices, statistics of norms, numbers.
+(3) Besides, in fp32, autograd's graph tells how many bytes the roots keep for the backward pass, without parameters and buffers.
 """
 
 from . import precision_files, processor_features
@@ -215,13 +214,13 @@ class Flow:
 
     # --- what is kept -----------------------------------------------------------------------
 
-    def _kept_beside(self):
-        """Bytes that roots keep beside the tensors that operations read and make."""
+    def _kept(self):
+        """Bytes that roots keep, each storage once."""
         modules = [root.module() for root in roots]
         own = [t for module in modules if module is not None for t in (*module.parameters(), *module.buffers())]
         known = {storage[0] for storage in map(_storage, own) if storage is not None}
         kept = {storage[0]: storage[1] for storage in map(_storage, _saved_tensors(self.torch, self.ends)) if storage is not None}
-        return sum(n for key, n in kept.items() if key not in self.made and key not in known)
+        return sum(n for key, n in kept.items() if key not in known)
 
     # --- the file ---------------------------------------------------------------------------
 
@@ -267,7 +266,7 @@ class Flow:
             "operations": operations,
         }
         if self.precision == "fp32":
-            content["kept_beside"] = self._kept_beside()
+            content["kept"] = self._kept()
         return content
 
     def write(self):

@@ -25,7 +25,7 @@ struct identity *identity_new(void)
 	struct identity *identity = g_new0(struct identity, 1);
 
 	identity->format = N_NUMBER_FORMATS;
-	identity->kept_beside_bytes = -1;
+	identity->kept_bytes = -1;
 	identity->operations = g_array_new(FALSE, TRUE, sizeof(struct identity_operation));
 	g_array_set_clear_func(identity->operations, clear_operation);
 	identity->inputs = g_array_new(FALSE, TRUE, sizeof(struct identity_input));
@@ -335,8 +335,8 @@ static gboolean read_precision(StrictJson *json, struct identity *identity)
 
 static gboolean read_file(StrictJson *json, struct identity *identity)
 {
-	static const gchar *const keys[] = { "tacho_precision_run", "precision",   "roots",
-					     "operations",	    "kept_beside", NULL };
+	static const gchar *const keys[] = { "tacho_precision_run", "precision", "roots",
+					     "operations",	    "kept",	 NULL };
 	guint64 seen = 0;
 	gint key;
 
@@ -348,8 +348,8 @@ static gboolean read_file(StrictJson *json, struct identity *identity)
 		    : key == 1 ? !read_precision(json, identity)
 		    : key == 2 ? !read_roots(json, identity)
 		    : key == 3 ? !read_operations(json, identity)
-			       : !read_whole(json, "'kept_beside'", IDENTITY_MAX_ELEMENTS,
-					     &identity->kept_beside_bytes))
+			       : !read_whole(json, "'kept'", IDENTITY_MAX_ELEMENTS,
+					     &identity->kept_bytes))
 			return FALSE;
 	return strict_json_leave(json, keys, seen, 1);
 }

@@ -39,9 +39,8 @@ struct identity {
 		roots; /* class of a module that the job calls itself -> what stands before its paths */
 	GArray *operations; /* struct identity_operation, owned texts */
 	GArray *inputs;	    /* struct identity_input */
-	/* What a forward pass in the run's format keeps for the backward pass beside tensors that operations read and make, parameters and buffers:
-	 * masks, indices, statistics. -1: not told. */
-	gdouble kept_beside_bytes;
+	/* What a forward pass in the run's format keeps for the backward pass, without parameters and buffers. -1: not told. */
+	gdouble kept_bytes;
 };
 
 typedef struct identity identity;

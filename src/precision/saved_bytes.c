@@ -26,15 +26,6 @@ static gdouble statistics(const struct identity_operation *operation)
 	return 0;
 }
 
-/* What no format changes: statistics, and masks of a byte a number. */
-static gdouble beside(const struct identity_operation *operation)
-{
-	guint keeps = operation_kind_keeps(operation->kind);
-	gboolean has_mask = keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN);
-
-	return statistics(operation) + (has_mask ? operation->elements_out : 0);
-}
-
 /* Its weight gives the gradient of what it reads, where that is wanted. */
 static gboolean needs_weight(const struct precision_job *job, const struct identity_operation *own)
 {
@@ -58,27 +49,23 @@ gboolean saved_bytes_keeps_weight(const struct precision_job *job, guint32 opera
 	       precision_job_keeps_weight(job, operation, format);
 }
 
-/* Its output, and a copy of its weight. */
-static gdouble own_tensors(const struct precision_job *job, guint32 operation,
-			   enum number_format format)
+gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
+			enum number_format format)
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
+	guint keeps = operation_kind_keeps(own->kind);
 	enum number_format reads = precision_job_reads(job, operation, format);
-	gdouble bytes = 0;
+	gdouble bytes = statistics(own);
 
-	if (operation_kind_keeps(own->kind) & KEEPS_OUTPUT)
+	if (keeps & KEEPS_OUTPUT)
 		bytes += own->elements_out *
 			 number_format_bytes(precision_job_stores(job, operation, format));
+	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
+		bytes += own->elements_out;
 	if (saved_bytes_keeps_weight(job, operation, format) &&
 	    reads != format_reads(job->reference->format))
 		bytes += own->weight * number_format_bytes(reads);
 	return bytes;
-}
-
-gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
-			enum number_format format)
-{
-	return beside(identity_at(job->identity, operation)) + own_tensors(job, operation, format);
 }
 
 /* producer << 4 | format, of what is kept of tensors. */
@@ -113,30 +100,45 @@ static gdouble keep_inputs(const struct precision_job *job, guint32 operation,
 	return bytes;
 }
 
-gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *formats,
-			    guint32 *ret_unknown)
+/* By formula; each tensor once in each format. */
+static gdouble formula(const struct precision_job *job, const guint8 *formats)
 {
 	g_autoptr(GHashTable) kept = g_hash_table_new(NULL, NULL);
-	gdouble recorded = job->identity->kept_beside_bytes, bytes = MAX(recorded, 0);
+	gdouble bytes = 0;
 
-	*ret_unknown = 0;
+	for (guint32 i = 0; i < job->identity->operations->len; i++)
+		if (operation_kind_keeps(identity_at(job->identity, i)->kind) & KEEPS_OUTPUT)
+			g_hash_table_add(kept,
+					 tensor_key(i, precision_job_stores(job, i, formats[i])));
 	for (guint32 i = 0; i < job->identity->operations->len; i++) {
-		const struct identity_operation *own = identity_at(job->identity, i);
-		guint keeps = operation_kind_keeps(own->kind);
-		enum number_format stores = precision_job_stores(job, i, formats[i]);
-
-		if (keeps & KEEPS_UNKNOWN && !identity_is_border(own))
-			(*ret_unknown)++;
-		if (keeps & KEEPS_OUTPUT)
-			g_hash_table_add(kept, tensor_key(i, stores));
-	}
-	for (guint32 i = 0; i < job->identity->operations->len; i++) {
-		const struct identity_operation *own = identity_at(job->identity, i);
-
-		bytes += own_tensors(job, i, (enum number_format)formats[i]) +
-			 (recorded < 0 ? beside(own) : 0);
-		if (saved_bytes_keeps_inputs(own))
+		bytes += saved_bytes_own(job, i, (enum number_format)formats[i]);
+		if (saved_bytes_keeps_inputs(identity_at(job->identity, i)))
 			bytes += keep_inputs(job, i, formats, kept);
 	}
 	return bytes;
+}
+
+/* What the reference keeps beside what the formula has: indices, masks and numbers, which no format changes. */
+static gdouble beside_formula(const struct precision_job *job)
+{
+	g_autofree guint8 *formats = g_malloc(MAX(job->identity->operations->len, 1u));
+
+	if (job->identity->kept_bytes < 0 || job->identity->format != job->reference->format)
+		return 0;
+	memset(formats, job->reference->format, job->identity->operations->len);
+	precision_job_follow(job, formats);
+	return job->identity->kept_bytes - formula(job, formats);
+}
+
+gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *formats,
+			    guint32 *ret_unknown)
+{
+	*ret_unknown = 0;
+	for (guint32 i = 0; i < job->identity->operations->len; i++) {
+		const struct identity_operation *own = identity_at(job->identity, i);
+
+		*ret_unknown +=
+			operation_kind_keeps(own->kind) & KEEPS_UNKNOWN && !identity_is_border(own);
+	}
+	return MAX(formula(job, formats) + beside_formula(job), 0);
 }

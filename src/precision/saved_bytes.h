@@ -1,7 +1,8 @@
 /* saved_bytes: what operations keep from their forward pass for their backward one, by formula (operation_kinds.def).
  *
  * A tensor that several keep in one format counts once, a copy in another format beside it; so does a copy of a weight, while the weight
- * itself, which is there anyway, does not. What no format changes (masks, indices, statistics) is as recorded, where that is told. */
+ * itself, which is there anyway, does not. Where the reference's
+ * recording tells what it keeps, what the formula does not have (indices, masks, numbers) is added, as much in all formats. */
 #ifndef TACHO_SAVED_BYTES_H
 #define TACHO_SAVED_BYTES_H
 

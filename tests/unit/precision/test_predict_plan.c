@@ -122,8 +122,10 @@ static void test_saved(void)
 	/* what a made in 16, and the second's weight */
 	g_assert_cmpfloat(saved_bytes_of_plan(job, second, &n_unknown), ==,
 			  32 * 4 + 32 * 2 + 64 * 2);
-	/* what the recording says is kept beside does not hang on formats */
-	job->identity->kept_beside_bytes = 100;
+	/* what the recording kept beside the formula does not hang on formats */
+	job->identity->format = FORMAT_FP32;
+	job->identity->kept_bytes = 2 * 32 * 4 + 100;
+	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4 + 100);
 	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 32 * 4 + 100);
 	/* a convolution keeps its weight whether the gradient of x is wanted or not */
 	g_free(identity_at(job->identity, A)->kind);
