@@ -10,6 +10,7 @@
     precision.py measure              rounds of measuring; a model only if its predictions are in the last commit
     precision.py peaks                peaks of memory alone, which need no machine of their own: recordings that are missing, predictions
                                       (memory.json, to be committed), and, once they are committed, jobs
+    precision.py kept                 bytes that are kept for the backward pass, predicted anew from recordings of their own (kept.json)
     precision.py page                 docs/validation-precision.md
     precision.py anew                 forget recordings, predictions and measurements
     precision.py try                  two models, few plans and rounds, into build/precision-try: does it work here? Nothing is kept
@@ -51,7 +52,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog=__doc__.split("\n", 2)[2])
-    parser.add_argument("what", choices=["quiet", "record", "predict", "indicators", "commit", "measure", "peaks", "page", "anew", "try"])
+    parser.add_argument("what", choices=["quiet", "record", "predict", "indicators", "commit", "measure", "peaks", "kept", "page", "anew", "try"])
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
     parser.add_argument("--folder", default=FOLDER, help="of results; default: validate/precision")
     parser.add_argument("--work", default=os.path.join(SOURCE_DIR, "build", "precision"), help="of recordings")
@@ -281,6 +282,18 @@ class Validation:
         data["machine"] = {**describe_machine(self.arguments.python), "has_bf16": has_bf16()}
         replace_file(self.path("memory.json"), data)
 
+    def predict_kept(self):
+        """As predict(), of what forward passes keep alone: that is the same on all machines."""
+        rows = []
+        for model in self.models:
+            for precision in PRECISIONS:
+                if not os.path.isdir(self.recording(model, precision)):
+                    self.record_one(model, precision, 0)
+            plans = load(self.path("predicted.json"), {"models": {}})["models"].get(model, {}).get("plans") or self.plans(model)
+            rows += [{key: row[key] for key in ("model", "plan", "digest", "error", "saved_bytes") if key in row}
+                     for row in self.predict_plans(model, plans)]
+        replace_file(self.path("kept.json"), {"tacho": git("describe", "--always").strip(), "predictions": rows})
+
     def peaks(self):
         """Predict what is not predicted yet; measure what is committed so."""
         there = [row["model"] for row in self.committed("memory.json")["predictions"]]
@@ -388,7 +401,7 @@ class Validation:
 
     def page(self):
         text = precision_page.write(load(self.path("predicted.json"), {"models": {}, "predictions": []}), self.measured(),
-                                    load(self.path("memory.json"), {}), ASIDE)
+                                    load(self.path("memory.json"), {}), load(self.path("kept.json"), {}), ASIDE)
         if self.is_try:
             print(text)
             return
@@ -397,7 +410,7 @@ class Validation:
 
     def anew(self):
         shutil.rmtree(self.arguments.work, ignore_errors=True)
-        for name in ("casts.json", "predicted.json", "memory.json", "measured.json"):
+        for name in ("casts.json", "predicted.json", "memory.json", "kept.json", "measured.json"):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
 
@@ -445,7 +458,7 @@ def main():
     validation = Validation(arguments)
     {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict,
      "indicators": validation.predict_harm, "commit": validation.commit,
-     "measure": validation.measure, "peaks": validation.peaks, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
+     "measure": validation.measure, "peaks": validation.peaks, "kept": validation.predict_kept, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
 
 
 if __name__ == "__main__":

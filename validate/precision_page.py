@@ -145,14 +145,17 @@ def plan_rows(model):
 # --- memory, harm, what was found -------------------------------------------------------------
 
 
-def memory_lines(models, measured):
-    lines = ["## What forward passes keep", "",
+def memory_lines(models, measured, kept):
+    later = [f"Predicted by tacho at {kept['tacho']} from recordings of its own, after they had been measured: what the first predictions had twice of attention was mended "
+             "then.", ""] if kept else []
+    again = {(row["model"], row["plan"]): row["saved_bytes"] for row in kept.get("predictions", []) if "saved_bytes" in row}
+    lines = ["## What forward passes keep", "", *later,
              "Bytes that the model keeps for the backward pass, each storage once, without parameters, buffers and the loss (PyTorch's hooks of saved tensors), and as predicted.", "",
              "| model | plans | exact | worst, % |", "|---|---|---|---|"]
     n = 0
     for model in models:
         told = {row["plan"]: row for row in measured["memory"] if row["model"] == model.name}
-        pairs = [(model.rows[p]["saved_bytes"], told[p]["saved_bytes"]) for p in model.rows
+        pairs = [(again.get((model.name, p), model.rows[p]["saved_bytes"]), told[p]["saved_bytes"]) for p in model.rows
                  if p in told and "saved_bytes" in model.rows[p]]
         if pairs:
             n += 1
@@ -191,7 +194,7 @@ def peak_lines(models, measured, memory):
     errors = {}
     for model in models:
         for row in measured.get("peaks", []):
-            peak = told.get((model.name, row["plan"]), {}).get("peak_bytes")
+            peak = told.get((model.name, row["plan"]), model.rows.get(row["plan"], {})).get("peak_bytes")
             if row["model"] == model.name and peak:
                 errors.setdefault(model.name, []).append(100 * (peak / row["peak_bytes"] - 1))
                 lines.append(f"| {model.name} | {'yes' if model.is_aside else ''} | {row['plan']} | {row['peak_bytes'] / 1e6:.2f} | "
@@ -287,7 +290,7 @@ def training_lines(measured, names):
     return lines + [""]
 
 
-def write(predicted, measured, memory, aside):
+def write(predicted, measured, memory, kept, aside):
     """The page's text."""
     names = list(predicted["models"])
     models = [Model(name, predicted, measured, name in aside) for name in names]
@@ -303,7 +306,7 @@ def write(predicted, measured, memory, aside):
     refused = [f"{model.name}: {len(model.refused)}" for model in models if model.refused]
     if refused:
         lines += ["Refused plans: " + ", ".join(refused) + ".", ""]
-    lines += memory_lines(models, measured) + peak_lines(models, measured, memory) + harm_lines(predicted, measured, names)
+    lines += memory_lines(models, measured, kept) + peak_lines(models, measured, memory) + harm_lines(predicted, measured, names)
     lines += found_lines(models, measured) + training_lines(measured, names)
     for model in models:
         if model.speed:
