@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The bytes that a forward pass keeps for the backward pass are predicted to the byte, in fp32 as its recording tells them, and in bf16 with what the formula says
-# that formats change; there are convolutions, attention over heads, masks and indices. Held against PyTorch's hooks of saved tensors, which the job itself sets.
+# that formats change; there are convolutions, attention over heads, masks and indices, but no number that a tensor is divided by: later PyTorch tells
+# its hooks nothing of those 8 bytes. Held against PyTorch's hooks of saved tensors, which the job itself sets.
 set -eu
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch' 2>/dev/null || { echo "no PyTorch: skipped"; exit 77; }
@@ -32,7 +33,7 @@ class Net(nn.Module):
         x = F.max_pool2d(F.relu(self.norm(self.conv(pictures))), 2)
         x = F.gelu(self.up(F.dropout(x, 0.2).flatten(1))) + self.words(tokens).reshape(6, 32)
         q, k, v = (make(x).view(2, 3, 4, 8).transpose(1, 2) for make in (self.q, self.k, self.v))  # which products of matrices copy
-        scores = (q @ k.transpose(2, 3) / 3).masked_fill(torch.ones(3, 3, dtype=torch.bool).triu(1), -1e4)
+        scores = (q @ k.transpose(2, 3)).masked_fill(torch.ones(3, 3, dtype=torch.bool).triu(1), -1e4)
         return self.down(self.post((F.softmax(scores, -1) @ v).transpose(1, 2).reshape(6, 32)))
 
 
