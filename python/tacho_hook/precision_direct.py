@@ -10,6 +10,8 @@ operation and format, on the batch of the step (`tacho record --precision-direct
 """
 
 import contextlib
+import random
+import sys
 
 from . import precision
 from . import precision_kernels as kernels
@@ -26,6 +28,26 @@ def _outputs(result):
     return [t for value in values for t in kernels.tensors_of(value) if t.is_floating_point() and t.requires_grad]
 
 
+class _Numbers:
+    """Where the generators of random numbers are that a forward pass may use: PyTorch's, Python's, NumPy's."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.own = torch.get_rng_state()
+        self.of_devices = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else []
+        self.of_python = random.getstate()
+        numpy = sys.modules.get("numpy")
+        self.of_numpy = numpy.random.get_state() if numpy is not None else None
+
+    def put_back(self):
+        self.torch.set_rng_state(self.own)
+        for device, numbers in enumerate(self.of_devices):
+            self.torch.cuda.set_rng_state(numbers, device)
+        random.setstate(self.of_python)
+        if self.of_numpy is not None:
+            sys.modules["numpy"].random.set_state(self.of_numpy)
+
+
 class _Call:
     """The step's call of the model: its arguments, what it found, and what it gave."""
 
@@ -35,23 +57,20 @@ class _Call:
         self.arguments = arguments, named
         self.results = []
         self.buffers = [(owner, name, buffer.clone()) for owner, name, buffer in _buffers(module)]
-        self.numbers = torch.get_rng_state()
-        self.device_numbers = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else []
+        self.numbers = _Numbers(torch)
 
     @contextlib.contextmanager
     def _as_it_was(self):
-        torch, now = self.torch, _buffers(self.module)
-        with torch.random.fork_rng(devices=range(len(self.device_numbers))):
-            torch.set_rng_state(self.numbers)
-            for device, numbers in enumerate(self.device_numbers):
-                torch.cuda.set_rng_state(numbers, device)
-            try:
-                for owner, name, buffer in self.buffers:
-                    owner[name] = buffer.clone()
-                yield
-            finally:
-                for owner, name, buffer in now:
-                    owner[name] = buffer
+        buffers, numbers = _buffers(self.module), _Numbers(self.torch)
+        try:
+            self.numbers.put_back()
+            for owner, name, buffer in self.buffers:
+                owner[name] = buffer.clone()
+            yield
+        finally:
+            numbers.put_back()
+            for owner, name, buffer in buffers:
+                owner[name] = buffer
 
     def again(self, choose):
         """Call the model once more, with `choose` to say what operations compute in. Returns its outputs."""
@@ -92,22 +111,28 @@ class Direct:
     def expect(self, module):
         """Note the next call of the model of which gradients are wanted. Its forward is replaced before that: PyTorch reads which it is before
         any hook of its own."""
-        torch, own = self.torch, module.__dict__.get("forward")
-        forward = module.forward
+        torch, attributes = self.torch, vars(module)
         self.call = None
+        if isinstance(module, torch.jit.ScriptModule):
+            self._say("the model was compiled by torch.jit, which runs its operations itself")
+            return
+        own, forward = attributes.get("forward"), module.forward
 
         def noted(*arguments, **named):
             if torch.is_grad_enabled():
                 if own is None:
-                    del module.forward
+                    attributes.pop("forward", None)
                 else:
-                    module.forward = own
-                self.call = _Call(torch, module, arguments, named)
+                    attributes["forward"] = own
+                self._note(module, arguments, named)
             return forward(*arguments, **named)
 
+        attributes["forward"] = noted
+
+    def _note(self, module, arguments, named):
         try:
-            module.forward = noted
-        except (AttributeError, RuntimeError) as error:  # of a scripted module, say
+            self.call = _Call(self.torch, module, arguments, named)
+        except Exception as error:  # the job goes on
             self._say(error)
 
     def root_ends(self, result):
@@ -127,14 +152,14 @@ class Direct:
         try:
             with kernels.unrecorded():
                 self._measure(call, loss, operations, formats_of, see)
-        except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+        except Exception as error:  # the job goes on
             self._say(error)
         finally:
             self.is_measuring = False
 
     def _say(self, reason):
         if not self.is_said:
-            precision.say("what single operations do to the loss could not be measured: %s" % str(reason).splitlines()[0])
+            precision.say("what single operations do to the loss could not be measured: %s" % (str(reason) or repr(reason)).splitlines()[0])
         self.is_said = True
 
     # --- one step ---------------------------------------------------------------------------
