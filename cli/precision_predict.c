@@ -10,7 +10,8 @@ static const gchar description[] =
 	"RUN is a path,\n"
 	"or FORMAT=PATH where the recording does not say what it is in. Of several in one format "
 	"the one with\n"
-	"the median step counts. Of several plans there is a row each.\n"
+	"the median step counts, without what recording took. Of several plans there is a row "
+	"each.\n"
 	"\n"
 	"Examples:\n"
 	"  tacho precision predict fp32.tacho bf16.tacho --casts casts.json --plan plan.json\n"
@@ -39,14 +40,10 @@ static void print_bytes(const gchar *title, gdouble bytes, gdouble before)
 
 static void print_notes(const TachoPrecisionForecast *forecast)
 {
-	for (guint i = 0; i < forecast->notes->len; i++) {
-		g_autofree gchar *item =
-			g_strdup_printf("- %s", (const gchar *)forecast->notes->pdata[i]);
-
-		if (i == 0)
-			fputc('\n', stdout);
-		tacho_print_prose(item, stdout, cli_width(stdout));
-	}
+	if (forecast->notes->len > 0)
+		printf("\n");
+	for (guint i = 0; i < forecast->notes->len; i++)
+		cli_print_prose("- %s", (const gchar *)forecast->notes->pdata[i]);
 }
 
 static void print_sources(const TachoPrecisionForecast *forecast)
@@ -100,30 +97,37 @@ static void print_plans(const GPtrArray *forecasts)
 	print_notes(first);
 }
 
-static TachoPrecisionForecast *predict_plan(const TachoPrecisionJob *job, const gchar *path,
-					    GError **error)
+/* TachoPlan of each file; NULL: one cannot be read. */
+static GPtrArray *read_plans(gchar **paths, GError **error)
 {
-	g_autoptr(TachoPlan) plan = tacho_plan_read(path, error);
-	TachoPrecisionForecast *forecast =
-		plan ? tacho_precision_job_predict(job, plan, path, error) : NULL;
+	g_autoptr(GPtrArray) plans =
+		g_ptr_array_new_with_free_func((GDestroyNotify)tacho_plan_free);
 
-	if (plan && !forecast)
-		g_prefix_error(error, "%s: ", path);
-	return forecast;
+	for (gchar **path = paths; path && *path; path++) {
+		TachoPlan *plan = tacho_plan_read(*path, error);
+
+		if (!plan)
+			return NULL;
+		g_ptr_array_add(plans, plan);
+	}
+	return g_steal_pointer(&plans);
 }
 
 /* TachoPrecisionForecast of each plan, then of each format; NULL: one of them cannot be predicted. */
 static GPtrArray *predict_all(const TachoPrecisionJob *job, const struct options *options,
-			      GError **error)
+			      const GPtrArray *plans, GError **error)
 {
 	g_autoptr(GPtrArray) forecasts =
 		g_ptr_array_new_with_free_func((GDestroyNotify)tacho_precision_forecast_free);
 
-	for (gchar **path = options->plans; path && *path; path++) {
-		TachoPrecisionForecast *forecast = predict_plan(job, *path, error);
+	for (guint i = 0; i < plans->len; i++) {
+		TachoPrecisionForecast *forecast =
+			tacho_precision_job_predict(job, plans->pdata[i], options->plans[i], error);
 
-		if (!forecast)
+		if (!forecast) {
+			g_prefix_error(error, "%s: ", options->plans[i]);
 			return NULL;
+		}
 		g_ptr_array_add(forecasts, forecast);
 	}
 	for (gchar **format = options->formats; format && *format; format++) {
@@ -155,18 +159,21 @@ static int predict(const struct options *options, int argc, char **argv)
 {
 	GError *error = NULL;
 	g_autoptr(TachoPrecisionJob) job = NULL;
-	g_autoptr(GPtrArray) forecasts = NULL;
+	g_autoptr(GPtrArray) plans = NULL, forecasts = NULL;
 
 	if (!options->plans && !options->formats)
 		return cli_fail("precision predict",
 				"name a plan with --plan, or one format for all operations with "
 				"--uniform (see 'tacho precision predict --help')");
+	plans = read_plans(options->plans, &error); /* before what takes long */
+	if (!plans)
+		return cli_fail_error("precision predict", error);
 	job = precision_runs_open("precision predict", argc, argv, options->runs, options->casts,
 				  options->registry);
 	if (!job)
 		return CLI_BAD;
 	tacho_precision_job_set_casts(job, options->are_casts_free, options->are_casts_shared);
-	forecasts = predict_all(job, options, &error);
+	forecasts = predict_all(job, options, plans, &error);
 	if (!forecasts)
 		return cli_fail_error("precision predict", error);
 	print_all(options, forecasts);
