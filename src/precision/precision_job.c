@@ -66,9 +66,19 @@ static struct identity *read_identity(const gchar *path, GError **error)
 	return NULL;
 }
 
+/* By which one of several recordings is chosen. */
+static gboolean find_unrecorded_step(struct job_run *run, GError **error)
+{
+	g_autoptr(TachoReplay) played = tacho_replay_run(run->graph, error);
+
+	if (played)
+		run->step_ns = replay_median_step_ns(played);
+	return played != NULL;
+}
+
 static gboolean play_run(struct job_run *run, GError **error)
 {
-	g_autoptr(TachoReplay) recorded = NULL, unrecorded = NULL;
+	g_autoptr(TachoReplay) recorded = NULL;
 	gdouble share;
 
 	run->graph = replay_build_graph(run->timeline, -1, -1, error);
@@ -81,13 +91,8 @@ static gboolean play_run(struct job_run *run, GError **error)
 	replay_measure_lags(run->graph, recorded);
 	run->measured_step_ns = replay_median_step_ns(recorded);
 	run->recorded_ns = even_cost_durations(run->graph);
-	if (!replay_take_out_recording(run->graph, recorded, &share, error))
-		return FALSE;
-	unrecorded = tacho_replay_run(run->graph, error);
-	if (!unrecorded)
-		return FALSE;
-	run->step_ns = replay_median_step_ns(unrecorded);
-	return TRUE;
+	return replay_take_out_recording(run->graph, recorded, &share, error) &&
+	       (run->n_alike == 1 || find_unrecorded_step(run, error));
 }
 
 /* With what recording took out of operations evenly. */
@@ -155,12 +160,8 @@ static const struct job_run *choose_run(struct precision_job *job, enum number_f
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		if (run->format == format)
 			g_ptr_array_add(same, run);
-	if (same->len == 0)
-		return NULL;
-	FOR_EACH_POINTER(struct job_run, run, same)
-		run->n_alike = same->len;
-	if (same->len == 1)
-		return same->pdata[0];
+	if (same->len < 2)
+		return same->len ? same->pdata[0] : NULL;
 	g_ptr_array_sort(same, compare_step_times);
 	least = same->pdata[0];
 	most = same->pdata[same->len - 1];
@@ -629,6 +630,16 @@ static void find_depths(struct precision_job *job)
 	}
 }
 
+static void count_alike(const struct precision_job *job)
+{
+	guint n_of[N_NUMBER_FORMATS] = { 0 };
+
+	FOR_EACH_POINTER(const struct job_run, run, job->runs)
+		n_of[run->format]++;
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
+		run->n_alike = n_of[run->format];
+}
+
 /* The sources are the job's. */
 static gboolean take_sources(struct precision_job *job, const struct job_source *sources,
 			     guint n_sources, GError **error)
@@ -653,6 +664,7 @@ static gboolean take_sources(struct precision_job *job, const struct job_source 
 					    "%s: it does not say what it was recorded in; write "
 					    "FORMAT=%s, with FORMAT fp32, bf16 ...",
 					    run->name, run->name);
+	count_alike(job);
 	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		if (!play_run(run, error)) {
 			g_prefix_error(error, "%s: ", run->name);
