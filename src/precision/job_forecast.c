@@ -268,7 +268,7 @@ static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
 				    const struct rank_formats *ranks)
 {
 	TachoPrecisionForecast *forecast = g_new0(TachoPrecisionForecast, 1);
-	guint32 n_unknown;
+	guint32 n_unknown = saved_bytes_unknown(job);
 
 	forecast->recorded_step_ms = MS(job->reference->measured_step_ns);
 	forecast->reference_step_ms = MS(job->reference->step_ns);
@@ -281,7 +281,6 @@ static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
 	forecast->coverage_pct = 100 * precision_job_coverage(job);
 	forecast->measured_pct = 100 * told->measured_share;
 	forecast->saved_bytes = told->saved_bytes;
-	saved_bytes_of_plan(job, rank_formats_of(ranks, 0), &n_unknown);
 	forecast->peak_bytes = told->peak_bytes;
 	forecast->reference_peak_bytes = job->reference->peak_bytes;
 	forecast->operations = operations_table(job, told, ranks);

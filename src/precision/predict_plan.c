@@ -411,7 +411,6 @@ static void edit_set(struct planner *planner, guint32 set)
 	const struct precision_job *job = planner->job;
 	guint8 *formats = rank_formats_of(planner->ranks, set);
 	struct plan_prediction *prediction = planner->prediction;
-	guint32 n_unknown;
 
 	precision_job_follow(job, formats);
 	planner->set = set;
@@ -426,8 +425,7 @@ static void edit_set(struct planner *planner, guint32 set)
 	scale_nodes(planner);
 	plan_memory_edit(job, planner->graph, formats, planner->ranks->set_of, set);
 	sum_up(planner);
-	prediction->saved_bytes =
-		MAX(prediction->saved_bytes, saved_bytes_of_plan(job, formats, &n_unknown));
+	prediction->saved_bytes = MAX(prediction->saved_bytes, saved_bytes_of_plan(job, formats));
 	surroundings_release(&planner->surroundings);
 }
 

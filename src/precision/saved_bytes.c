@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "precision/operation_kind.h"
 
 /* Statistics that norms keep are in fp32. Source: derived from PyTorch's native_layer_norm and native_batch_norm. */
@@ -130,15 +131,16 @@ static gdouble beside_formula(const struct precision_job *job)
 	return job->identity->kept_bytes - formula(job, formats);
 }
 
-gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *formats,
-			    guint32 *ret_unknown)
+gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *formats)
 {
-	*ret_unknown = 0;
-	for (guint32 i = 0; i < job->identity->operations->len; i++) {
-		const struct identity_operation *own = identity_at(job->identity, i);
-
-		*ret_unknown +=
-			operation_kind_keeps(own->kind) & KEEPS_UNKNOWN && !identity_is_border(own);
-	}
 	return MAX(formula(job, formats) + beside_formula(job), 0);
+}
+
+guint32 saved_bytes_unknown(const struct precision_job *job)
+{
+	guint32 n = 0;
+
+	FOR_EACH(const struct identity_operation, own, job->identity->operations)
+		n += operation_kind_keeps(own->kind) & KEEPS_UNKNOWN && !identity_is_border(own);
+	return n;
 }

@@ -113,25 +113,22 @@ static void test_saved(void)
 	guint8 in_fp32_all[] = { FORMAT_FP32, FORMAT_FP32, FORMAT_FP32 };
 	guint8 first[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_FP32 };
 	guint8 second[] = { FORMAT_FP32, FORMAT_FP32, FORMAT_BF16 };
-	guint32 n_unknown;
 
-	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4);
-	g_assert_cmpuint(n_unknown, ==, 0);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all), ==, 2 * 32 * 4);
+	g_assert_cmpuint(saved_bytes_unknown(job), ==, 0);
 	/* x in 16 bits, without the weight, for no gradient of x is wanted; what a made in 32 again */
-	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 32 * 4);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first), ==, 32 * 2 + 32 * 4);
 	/* what a made in 16, and the second's weight */
-	g_assert_cmpfloat(saved_bytes_of_plan(job, second, &n_unknown), ==,
-			  32 * 4 + 32 * 2 + 64 * 2);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, second), ==, 32 * 4 + 32 * 2 + 64 * 2);
 	/* what the recording kept beside the formula does not hang on formats */
 	job->identity->format = FORMAT_FP32;
 	job->identity->kept_bytes = 2 * 32 * 4 + 100;
-	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4 + 100);
-	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 32 * 4 + 100);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all), ==, 2 * 32 * 4 + 100);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first), ==, 32 * 2 + 32 * 4 + 100);
 	/* a convolution keeps its weight whether the gradient of x is wanted or not */
 	g_free(identity_at(job->identity, A)->kind);
 	identity_at(job->identity, A)->kind = g_strdup("conv2d");
-	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==,
-			  32 * 2 + 64 * 2 + 32 * 4 + 100);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first), ==, 32 * 2 + 64 * 2 + 32 * 4 + 100);
 }
 
 /* Of b there is no recording in bf16: as a, it takes 8/20 of the forward pass and 10/30 of the backward one. */
@@ -405,7 +402,6 @@ static void test_registered(void)
 	g_autoptr(precision_job) lean = job_with(
 		in_fp32, in_bf16, KERNEL("\"ours\"", "output y: fp32\n saves x: bf16"), NULL);
 	guint8 both[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_BF16 };
-	guint32 n_unknown;
 
 	assert_step(job, FORMAT_FP32, FORMAT_FP32, 100);
 	/* as test_plans(), without the casts of what a gave out */
@@ -415,8 +411,8 @@ static void test_registered(void)
 	assert_step(fused, FORMAT_BF16, FORMAT_FP32, 8 + 20 + 20 + 10 + 10);
 	assert_step(fused, FORMAT_FP32, FORMAT_BF16, 20 + 10 + 10 + 30 + 10);
 	/* x and what a made in 16 bits; b's weight, unless the kernel says that it is not kept */
-	g_assert_cmpfloat(saved_bytes_of_plan(job, both, &n_unknown), ==, 2 * 32 * 2 + 64 * 2);
-	g_assert_cmpfloat(saved_bytes_of_plan(lean, both, &n_unknown), ==, 2 * 32 * 2);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, both), ==, 2 * 32 * 2 + 64 * 2);
+	g_assert_cmpfloat(saved_bytes_of_plan(lean, both), ==, 2 * 32 * 2);
 }
 
 /* The search is told the same. */
