@@ -15,6 +15,7 @@ import sys
 
 from . import precision
 from . import precision_kernels as kernels
+from .precision_flow import leaves
 from .precision_scopes import thread
 
 
@@ -23,9 +24,8 @@ def _buffers(module):
     return [(owner._buffers, name, buffer) for owner in module.modules() for name, buffer in owner._buffers.items() if buffer is not None]
 
 
-def _outputs(result):
-    values = list(result.values()) if isinstance(result, dict) else [result]
-    return [t for value in values for t in kernels.tensors_of(value) if t.is_floating_point() and t.requires_grad]
+def _outputs(torch, result):
+    return [tensor for tensor in leaves(torch, result) if tensor.is_floating_point() and tensor.requires_grad]
 
 
 class _Numbers:
@@ -80,7 +80,7 @@ class _Call:
         precision.choose_anew(choose)
         try:
             with self._as_it_was(), self.torch.enable_grad():
-                return _outputs(self.module(*arguments, **named))
+                return _outputs(self.torch, self.module(*arguments, **named))
         finally:
             counts.clear()
             counts.update(kept)
@@ -137,7 +137,7 @@ class Direct:
 
     def root_ends(self, result):
         if self.call is not None and not self.is_measuring:
-            self.call.results.append(_outputs(result))
+            self.call.results.append(_outputs(self.torch, result))
 
     def measure(self, loss, operations, formats_of, see):
         """`see(identity, format, change of the loss, squared norm of the change of the gradients)` of each of these operations (by identity) in

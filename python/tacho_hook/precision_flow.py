@@ -159,8 +159,8 @@ class Flow:
         finally:
             thread.is_inside = False
         path = thread.stack[-1].scope.path
-        self.ends += [tensor.grad_fn for tensor in _leaves(self.torch, given) if tensor.grad_fn is not None]
-        for before, after in zip(_leaves(self.torch, result), _leaves(self.torch, given)):
+        self.ends += [tensor.grad_fn for tensor in leaves(self.torch, given) if tensor.grad_fn is not None]
+        for before, after in zip(leaves(self.torch, result), leaves(self.torch, given)):
             found = self._makers([before])
             if found:
                 number = self._next(path, "output", "fixed", ["fp32"])
@@ -285,18 +285,18 @@ def _saved_tensors(torch, ends):
         names = [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
         for name in names:
             try:
-                yield from _leaves(torch, getattr(node, name))
+                yield from leaves(torch, getattr(node, name))
             except RuntimeError:
                 pass  # given back already
 
 
-def _leaves(torch, value):
+def leaves(torch, value):
     """Tensors of what a root gives back, in the order in which kernels.single() goes through them."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _leaves(torch, item)
+            yield from leaves(torch, item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _leaves(torch, item)
+            yield from leaves(torch, item)

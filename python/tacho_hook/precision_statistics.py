@@ -307,7 +307,7 @@ class Statistics:
             self.operations[identity].see_direct(wanted, loss_change * scale, gradient_change2 * scale * scale)
 
         def formats_of(kind):
-            return [wanted for wanted in self.rounding.computed if kernels.of_kind(wanted, kind) == wanted]
+            return [wanted for wanted in self.rounding.of_kind(kind) if wanted in self.rounding.computed]
 
         self.is_probing = True
         try:
