@@ -265,13 +265,17 @@ class Validation:
 
     # --- peaks of memory --------------------------------------------------------------------
 
+    def record_once(self, model):
+        """What is held and kept does not hang on how fast a machine is: one recording in each precision does."""
+        for precision in PRECISIONS:
+            if not os.path.isdir(self.recording(model, precision)):
+                self.record_one(model, precision, 0)
+
     def predict_peaks(self):
         """As predict(), of bytes alone, from one recording in each precision: what is held does not hang on how fast a machine is."""
         data = load(self.path("memory.json"), {"predictions": []})
         for model in self.models:
-            for precision in PRECISIONS:
-                if not os.path.isdir(self.recording(model, precision)):
-                    self.record_one(model, precision, 0)
+            self.record_once(model)
             plans = {name: plan for name, plan in self.plans(model).items() if name in PEAK_PLANS}
             rows = self.predict_plans(model, plans)
             keys = ("model", "plan", "digest", "error", "saved_bytes", "peak_bytes")
@@ -286,9 +290,7 @@ class Validation:
         """As predict(), of what forward passes keep alone: that is the same on all machines."""
         rows = []
         for model in self.models:
-            for precision in PRECISIONS:
-                if not os.path.isdir(self.recording(model, precision)):
-                    self.record_one(model, precision, 0)
+            self.record_once(model)
             plans = load(self.path("predicted.json"), {"models": {}})["models"].get(model, {}).get("plans") or self.plans(model)
             rows += [{key: row[key] for key in ("model", "plan", "digest", "error", "saved_bytes") if key in row}
                      for row in self.predict_plans(model, plans)]
@@ -456,9 +458,9 @@ def main():
         arguments.rounds = min(arguments.rounds, 2)
         shutil.rmtree(arguments.folder, ignore_errors=True)
     validation = Validation(arguments)
-    {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict,
-     "indicators": validation.predict_harm, "commit": validation.commit,
-     "measure": validation.measure, "peaks": validation.peaks, "kept": validation.predict_kept, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
+    {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict, "indicators": validation.predict_harm,
+     "commit": validation.commit, "measure": validation.measure, "peaks": validation.peaks, "kept": validation.predict_kept,
+     "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
 
 
 if __name__ == "__main__":
