@@ -641,6 +641,7 @@ typedef struct {
 	gboolean is_server;
 	guint32 status;		   /* gRPC's code; G_MAXUINT32: not known */
 	guint32 n_others;	   /* of this end of this process under way when it began */
+	guint32 key;		   /* of a number that both ends know it by; 0: there is none */
 	TachoEndpoint local, peer; /* port 0: not known */
 } TachoRequestArgs;
 

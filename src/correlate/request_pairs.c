@@ -1,7 +1,8 @@
-/* request_pairs: which call of a client is which that a server handled (gRPC).
+/* request_pairs: which call of a client is which that a server handled (gRPC, TensorFlow).
  *
- * Nothing on the wire numbers calls for both ends to see. A client knows its end of the connection, and a server who it talks to; so calls of
- * one method over one connection are two rows, in the order in which they began:
+ * gRPC numbers no calls for both ends to see. A client knows its end of the connection, and a server who it talks to; so calls of
+ * one method over one connection are two rows, in the order in which they began. TensorFlow numbers them: those of one method and one
+ * number are such rows, mostly of one call each.
  *
  *     client   | 1: 40 out, 8 in |  2: failed  | 3: 64 out, 8 in |
  *     server   | 40 in, 8 out    |             | 64 in, 8 out    |
@@ -11,7 +12,8 @@
  * (2) A pair is exact where both rows are equally long, all of them fit, and the client had no other call of the row under way: then nothing else
  *     could have been meant. All others are inferred.
  * (3) A call that the client gave up by itself may go on at the server: such a pair is an arrow that says nothing of clocks.
- * (4) Times of two hosts are not compared: their clocks may be apart. */
+ * (4) Times of two hosts are not compared: their clocks may be apart.
+ * (5) Of a number 32 bits are known. Where two calls have the same, (1) tells them apart. */
 #include <string.h>
 
 #include "base/for_each.h"
@@ -32,7 +34,7 @@ struct request {
 	gboolean is_taken;
 };
 
-/* All of one method and connection: those of the client, then the server's. */
+/* All of one method, and one connection or number: those of the client, then the server's. */
 struct row {
 	struct request *client, *server;
 	guint n_client, n_server;
@@ -66,7 +68,7 @@ static GArray *collect(const TachoTimeline *timeline)
 		    !tacho_slice_request(timeline, i, &request.args))
 			continue;
 		client = end_of_client(&request);
-		if (!client->port)
+		if (!client->port && !request.args.key)
 			continue;
 		process = track_process(timeline, slices->track[i]);
 		request.host = process ? process->host : TACHO_NONE;
@@ -83,7 +85,10 @@ static gint compare_rows(const struct request *a, const struct request *b)
 {
 	const TachoEndpoint *x = end_of_client(a), *y = end_of_client(b);
 
-	return ORDER(a->name, b->name) ?: ORDER(a->loopback, b->loopback) ?: ORDER(x->port, y->port) ?:
+	return ORDER(a->name, b->name) ?:
+	       ORDER(a->args.key, b->args.key) ?:
+	       ORDER(a->loopback, b->loopback) ?:
+	       ORDER(x->port, y->port) ?:
 	       memcmp(x->address, y->address, sizeof(x->address));
 }
 

@@ -545,6 +545,7 @@ gboolean tacho_slice_request(const TachoTimeline *timeline, guint32 slice, Tacho
 	args->is_server = request->side == TRACE_SIDE_SERVER;
 	args->status = request->status;
 	args->n_others = request->n_others;
+	args->key = request->key;
 	args->local.port = request->local_port;
 	args->peer.port = request->peer_port;
 	memcpy(args->local.address, request->local_address, sizeof(args->local.address));

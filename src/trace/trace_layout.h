@@ -180,8 +180,8 @@ enum trace_side { TRACE_SIDE_CLIENT, TRACE_SIDE_SERVER, TRACE_N_SIDES };
 #define TRACE_STATUS_UNKNOWN UINT32_MAX
 
 /* REQUEST: a call as one of its ends saw it; the name is the method's. A client's lasts until its status is there, a server's from when the
- * method was told of it until its status was sent. Any thread may end it; all but sort and side may change until then. Addresses are as
- * in a MESSAGE, and 0 where they are not known: a server does not tell its own. */
+ * method was told of it until its status was sent. Any thread may end it; all but sort, side and key may change until then. Addresses are
+ * as in a MESSAGE, and 0 where they are not known: a server does not tell its own. */
 struct record_request {
 	struct record_header header;
 	uint64_t duration;
@@ -196,7 +196,7 @@ struct record_request {
 	uint16_t local_port, peer_port;
 	uint8_t local_address[16], peer_address[16];
 	uint32_t sort; /* TRACE_REQUEST_SORT */
-	uint32_t reserved;
+	uint32_t key;  /* of a number that both ends know the call by; 0: there is none */
 };
 
 /* OUTPUTS of the innermost slice of this thread that is open and began at begin_stamp. */

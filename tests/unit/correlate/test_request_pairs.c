@@ -117,6 +117,32 @@ static void test_rows(void)
 	assert_pairs(&ends, "40=40! 40=40! 40=40! ");
 }
 
+/* TensorFlow's ends know a call's number, and no connection: in whichever order they come, and whatever they know of bytes. */
+static void test_keys(void)
+{
+	struct ends ends;
+	static const guint32 asked[] = { 7, 8, 9 }, served[] = { 9, 7, 8, 10 };
+
+	begin_ends(&ends, "h1");
+	for (guint i = 0; i < G_N_ELEMENTS(asked); i++) {
+		struct record_request *request =
+			add(&ends.client, ends.client.get, 1000 + i, 1900 + i, 40 + asked[i], 0);
+
+		request->local_port = 0;
+		request->key = asked[i];
+		request->status = TRACE_STATUS_UNKNOWN;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(served); i++) {
+		struct record_request *request =
+			add(&ends.server, ends.server.get, 1100 + i, 1200 + i, 40 + served[i], 8);
+
+		request->peer_port = 0;
+		request->key = served[i];
+		request->status = TRACE_STATUS_UNKNOWN;
+	}
+	assert_pairs(&ends, "47=47! 48=48! 49=49! ");
+}
+
 /* The second never arrived, so that none of its row is exact. */
 static void test_lost(void)
 {
@@ -207,6 +233,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/request-pairs/rows", test_rows);
+	g_test_add_func("/request-pairs/keys", test_keys);
 	g_test_add_func("/request-pairs/lost", test_lost);
 	g_test_add_func("/request-pairs/overtaking", test_overtaking);
 	g_test_add_func("/request-pairs/one-clock", test_one_clock);
