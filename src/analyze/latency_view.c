@@ -162,16 +162,20 @@ static void count_sends(struct latencies *latencies)
 
 /* --- both sides of requests for tensors --------------------------------------------------------- */
 
-/* The kind of row that the slice is counted in, and its name; NULL: in none. All tensors of a rendezvous are one row. */
+/* The kind of row that the slice is counted in, and its name; NULL: in none. All tensors of a track of rendezvous are one row. */
 static const gchar *kind_of_span(const TachoTimeline *timeline, guint32 slice, guint32 *ret_name)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
 	TachoRequestArgs request;
 
-	if (track->kind != TACHO_TRACK_ASYNC || timeline->slices.kind[slice] != TACHO_SLICE_EVENT ||
-	    (timeline->slices.flags[slice] & TACHO_SLICE_OPEN))
+	if (track->kind != TACHO_TRACK_ASYNC || (timeline->slices.flags[slice] & TACHO_SLICE_OPEN))
 		return NULL;
 	*ret_name = timeline->slices.name[slice];
+	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION)
+		return region_kind_of(timeline, slice) == REGION_RENDEZVOUS_WAIT ? "rendezvous"
+										 : NULL;
+	if (timeline->slices.kind[slice] != TACHO_SLICE_EVENT)
+		return NULL;
 	if (tacho_slice_request(timeline, slice, &request))
 		return request.is_server ? "server" : "client";
 	switch (region_kind_of(timeline, slice)) {

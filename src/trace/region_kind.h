@@ -30,7 +30,8 @@
 	KIND(TENSOR_REQUEST)  /* from when it was asked for until it is there */                    \
 	KIND(TENSOR_RESPONSE) /* from when that came in until the response is ready */              \
 	KIND(TENSOR_COPY)     /* from the device's memory */                                        \
-	KIND(RENDEZVOUS)      /* a track on which senders and receivers of a process meet */
+	KIND(RENDEZVOUS)      /* a track on which senders and receivers of a process meet */        \
+	KIND(RENDEZVOUS_WAIT) /* the first of them waits for the other */
 
 enum region_kind {
 #define REGION_KIND_ENUM(enumerator) REGION_##enumerator,
