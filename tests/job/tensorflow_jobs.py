@@ -1,6 +1,6 @@
 """TensorFlow jobs to record: each prints its losses, bit by bit, and how long a step took.
 
-python3 tensorflow_jobs.py fit|loop|eager|profiled|workers|servers [STEPS]
+python3 tensorflow_jobs.py fit|loop|eager|profiled|devices|workers|servers [STEPS]
 """
 
 import json
@@ -144,6 +144,34 @@ def profiled(steps):
         run_steps(tf, step, 5)
         tf.profiler.experimental.stop()
         print("profiles", len(glob.glob(folder + "/plugins/profile/*/*.xplane.pb")))
+    run_steps(tf, step, steps)
+
+
+def devices(steps):
+    """Two devices of one process: the first layer is on one, the second on the other."""
+    import tensorflow as tf
+
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()],
+    )
+    setup()
+    with tf.device("CPU:0"):
+        first = tf.Variable(tf.random.stateless_normal([WIDTH, 512], [3, 4]) * 0.05)
+    with tf.device("CPU:1"):
+        second = tf.Variable(tf.random.stateless_normal([512, 1], [5, 6]) * 0.05)
+
+    @tf.function
+    def step(inputs, targets):
+        with tf.GradientTape() as tape:
+            with tf.device("CPU:0"):
+                hidden = tf.nn.relu(tf.matmul(inputs, first))
+            with tf.device("CPU:1"):
+                loss = tf.reduce_mean(tf.square(tf.matmul(hidden, second) - targets))
+        for variable, gradient in zip((first, second), tape.gradient(loss, (first, second))):
+            variable.assign_sub(0.001 * gradient)
+        return loss
+
     run_steps(tf, step, steps)
 
 
