@@ -26,6 +26,11 @@ figure "HIP and rocprofiler-sdk: a launch, another tool" env ROCP_TOOL_LIBRARIES
 figure "HIP and rocprofiler-sdk: a launch, recorded" record rocprofiler "$standins/rocprofiler_job" cost 100000
 unset LD_LIBRARY_PATH
 figure "NCCL: an event of its profiler, recorded" record nccl "$standins/nccl_host" 5 cost 100000
+if [ -x "$standins/tensorflow_job" ]; then
+	tensorflow=("$standins/tensorflow_job" "$standins/tensorflow/new/libtensorflow_framework.so.2" cost 100000)
+	figure "TensorFlow: two meet at a rendezvous" "${tensorflow[@]}"
+	figure "TensorFlow: two meet at a rendezvous, recorded" record tensorflow "${tensorflow[@]}"
+fi
 if [ -x "$standins/hip_job" ]; then
 	figure "HIP: a call" "$standins/hip_job" cost 100000
 	figure "HIP: a call, recorded" record hip "$standins/hip_job" cost 100000

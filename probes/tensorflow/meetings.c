@@ -15,7 +15,7 @@
 #include "tensorflow/tensor_names.h"
 
 #define N_PLACES 8192 /* a power of 2 */
-#define N_TRIED	 32   /* places looked at, from the first on */
+#define N_TRIED	 8    /* places looked at, from the first on */
 
 #define FREE  0u
 #define TAKEN 1u /* in place of a tag: somebody works at it */

@@ -17,6 +17,9 @@ struct rendezvous_key {
 	uint64_t hash; /* of the whole text; never 0 */
 };
 
+/* Of a text; another one for another `seed`. */
+uint64_t rendezvous_hash(const char *text, size_t length, uint64_t seed);
+
 /* Whether the `length` bytes at `text` are such a key. Nothing is copied. */
 bool rendezvous_key_read(struct rendezvous_key *key, const char *text, size_t length);
 

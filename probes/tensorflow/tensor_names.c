@@ -11,13 +11,6 @@
 static uint64_t cache[N_CACHED]; /* atomic */
 static uint32_t n_names;	 /* atomic */
 
-static uint64_t hash_of(const char *text, size_t length, uint64_t hash)
-{
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return hash ^ hash >> 29;
-}
-
 static uint32_t declare(enum trace_kind kind, const char *what, const struct rendezvous_key *key)
 {
 	char name[NAME_BYTES];
@@ -38,8 +31,8 @@ uint32_t tensor_class(enum trace_kind kind, const char *what, const struct rende
 
 	if (!key)
 		return tacho_class(kind, what, strlen(what));
-	hash = hash_of(key->tensor, key->tensor_length,
-		       hash_of(what, strlen(what), 0xcbf29ce484222325u + (uint64_t)kind));
+	/* `what` is one of a few texts of ours, each at one address */
+	hash = rendezvous_hash(key->tensor, key->tensor_length, (uintptr_t)what + (uint64_t)kind);
 	kept = __atomic_load_n(&cache[hash % N_CACHED], __ATOMIC_RELAXED);
 	if (kept && kept >> 32 == hash >> 32)
 		return (uint32_t)kept;

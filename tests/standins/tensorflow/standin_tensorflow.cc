@@ -7,10 +7,12 @@
  *     standin_run("rendezvous", 4)   senders and receivers meet, either of them first
  *     standin_run("requests", 4)     a client asks a server for tensors and for buffers
  *     standin_run("threads", 4)      the first, in four threads
+ *     standin_run("cost", 100000)  so many meet, and stderr gets what one took
  *     standin_run("strange", 4)      keys that are none, requests that are never answered, answers that are dropped, or given twice */
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -376,6 +378,26 @@ static void run_rendezvous(int n)
 		meet(rendezvous, i % 2 ? "edge_1_late_consumer" : "edge_2_late_producer", i % 2);
 }
 
+static void run_cost(int n)
+{
+	LocalRendezvous rendezvous;
+	RendezvousInterface::ParsedKey key(key_of("edge_5_cost"));
+	struct timespec begin, end;
+	auto done = [](const Status &, const RendezvousInterface::Args &,
+		       const RendezvousInterface::Args &, const Tensor &, bool) {};
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int i = 0; i < n; i++) {
+		rendezvous.Send(key, no_args, Tensor(8), false);
+		rendezvous.RecvAsync(key, no_args, done);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	fprintf(stderr, "%.1f ns for two to meet\n",
+		((double)(end.tv_sec - begin.tv_sec) * 1e9 +
+		 (double)(end.tv_nsec - begin.tv_nsec)) /
+			n);
+}
+
 static void run_requests(int n)
 {
 	GrpcWorker server;
@@ -457,6 +479,8 @@ extern "C" EXPORTED int standin_run(const char *how, int n)
 		run_rendezvous(n);
 	else if (strcmp(how, "requests") == 0)
 		run_requests(n);
+	else if (strcmp(how, "cost") == 0)
+		run_cost(n);
 	else if (strcmp(how, "strange") == 0)
 		run_strange(n);
 	else if (strcmp(how, "threads") == 0)
