@@ -59,6 +59,14 @@ for steps in "" "--steps 100:101"; do
 	timeout 60 "$TACHO" record -q --force --probes tensorflow $steps -o run -- "$job" "$library" requests 3 >out 2>err || wrong "requests $steps: ended with $?"
 done
 [ "$(ask "select count(*) from slice where name like 'Recv%'")" = 0 ] || wrong "--steps records requests"
+
+# all in one program, which the sanitizers see where they are built in
+for way in rendezvous requests threads strange; do
+	rm -rf whole
+	mkdir whole
+	TACHO_RUN_DIR=$PWD/whole ASAN_OPTIONS=detect_leaks=0 timeout 60 "${job}_whole" "$library" $way 4 >out 2>err || wrong "whole, $way: ended with $?: $(head -20 err)"
+	"$TACHO" query --format csv whole "select count(*) > 0 from slice where name like 'rendezvous: %' or name like 'RecvTensor%'" | grep -qx 1 || wrong "whole, $way: nothing was recorded"
+done
 done
 
 python=${TACHO_TF_PYTHON:-}
