@@ -14,8 +14,8 @@
 #include "common/activity.h"
 #include "tensorflow/tensor_names.h"
 
-#define N_PLACES 8192 /* a power of 2 */
-#define N_TRIED	 8    /* places looked at, from the first on */
+#define N_PLACES 65536 /* a power of 2; pages that nobody stands in take no memory */
+#define N_TRIED	 16    /* places looked at, from the first on */
 
 #define FREE  0u
 #define TAKEN 1u /* in place of a tag: somebody works at it */
@@ -33,7 +33,8 @@ static uint64_t tag_of(const void *rendezvous, const struct rendezvous_key *key,
 {
 	uint64_t tag = (key->hash ^ (uintptr_t)rendezvous * 0x9e3779b97f4a7c15u);
 
-	tag = (tag ^ tag >> 32) * 0xd6e8feb86659fd93u;
+	tag *= 0xd6e8feb86659fd93u;
+	tag ^= tag >> 29; /* the place is of low bits, which a product mixes least */
 	/* the lowest bit is the side, so that both begin their search at one place */
 	tag = (tag & ~(uint64_t)1) | side;
 	return tag <= TAKEN ? tag + 2 : tag;

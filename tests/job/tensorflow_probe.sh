@@ -47,6 +47,12 @@ for kind in client server network request; do grep -q "\"kind\":\"$kind\"" laten
 record threads 50
 [ "$(ask "select count(*) from slice where name like 'rendezvous: edge%' and dur between 3000000 and 90000000")" = 200 ] || wrong "threads: $(ask "select count(*), min(dur), max(dur) from slice where name like 'rendezvous%'")"
 
+# both at once: each wait ends, whoever was first
+record race 4000
+n=$(ask "select count(*) from slice where name = 'rendezvous: edge_6_race'")
+[ "$n" -ge 4000 ] && [ "$n" -le 4400 ] || wrong "race: $n waits of 4000"
+[ "$(ask "select count(*) from slice s join args a on a.arg_set_id = s.arg_set_id and a.key = 'open'")" = 0 ] || wrong "race: a wait did not end"
+
 # what is not over is left open, and what is no key is left out
 timeout 60 "$TACHO" record -q --force --probes tensorflow -o run -- "$job" "$library" strange 4 >out 2>err || wrong "strange: ended with $?: $(cat out err)"
 [ ! -s err ] || wrong "strange: said: $(cat err)"
@@ -61,7 +67,7 @@ done
 [ "$(ask "select count(*) from slice where name like 'Recv%'")" = 0 ] || wrong "--steps records requests"
 
 # all in one program, which the sanitizers see where they are built in
-for way in rendezvous requests threads strange; do
+for way in rendezvous requests threads race strange; do
 	rm -rf whole
 	mkdir whole
 	TACHO_RUN_DIR=$PWD/whole ASAN_OPTIONS=detect_leaks=0 timeout 60 "${job}_whole" "$library" $way 4 >out 2>err || wrong "whole, $way: ended with $?: $(head -20 err)"

@@ -7,6 +7,7 @@
  *     standin_run("rendezvous", 4)   senders and receivers meet, either of them first
  *     standin_run("requests", 4)     a client asks a server for tensors and for buffers
  *     standin_run("threads", 4)      the first, in four threads
+ *     standin_run("race", 4)      one thread sends, another one receives, as fast as both can
  *     standin_run("cost", 100000)  so many meet, and stderr gets what one took
  *     standin_run("strange", 4)      keys that are none, requests that are never answered, answers that are dropped, or given twice */
 #include <cstdint>
@@ -378,6 +379,33 @@ static void run_rendezvous(int n)
 		meet(rendezvous, i % 2 ? "edge_1_late_consumer" : "edge_2_late_producer", i % 2);
 }
 
+static void run_race(int n)
+{
+	static const std::string iterations = "/job:a;0;/job:b;edge_6_race;0:";
+	LocalRendezvous rendezvous;
+	int n_received = 0; /* under the rendezvous' own order: each is done once */
+	std::mutex lock;
+	std::thread sender([&]() {
+		for (int i = 0; i < n; i++)
+			rendezvous.Send(
+				RendezvousInterface::ParsedKey(iterations + std::to_string(i)),
+				no_args, Tensor(8), false);
+	});
+
+	for (int i = 0; i < n; i++)
+		rendezvous.RecvAsync(RendezvousInterface::ParsedKey(iterations + std::to_string(i)),
+				     no_args,
+				     [&](const Status &, const RendezvousInterface::Args &,
+					 const RendezvousInterface::Args &, const Tensor &, bool) {
+					     std::lock_guard<std::mutex> guard(lock);
+
+					     n_received++;
+				     });
+	sender.join();
+	if (n_received != n)
+		wrong("a tensor did not arrive");
+}
+
 static void run_cost(int n)
 {
 	LocalRendezvous rendezvous;
@@ -479,6 +507,8 @@ extern "C" EXPORTED int standin_run(const char *how, int n)
 		run_rendezvous(n);
 	else if (strcmp(how, "requests") == 0)
 		run_requests(n);
+	else if (strcmp(how, "race") == 0)
+		run_race(n);
 	else if (strcmp(how, "cost") == 0)
 		run_cost(n);
 	else if (strcmp(how, "strange") == 0)
