@@ -53,6 +53,12 @@ n=$(ask "select count(*) from slice where name = 'rendezvous: edge_6_race'")
 [ "$n" -ge 4000 ] && [ "$n" -le 4400 ] || wrong "race: $n waits of 4000"
 [ "$(ask "select count(*) from slice s join args a on a.arg_set_id = s.arg_set_id and a.key = 'open'")" = 0 ] || wrong "race: a wait did not end"
 
+# names are kept, to an end
+record names 3000
+[ "$(ask "select count(*), count(distinct name) from slice where name like 'rendezvous: edge_%'")" = 6000,3000 ] || wrong "names: $(ask "select count(*), count(distinct name) from slice")"
+record names 5000 # one more is what the probe measured its cost with
+[ "$(ask "select count(*), count(distinct name) from slice where name like 'rendezvous%'")" = 10000,4096 ] || wrong "too many names: $(ask "select count(*), count(distinct name) from slice")"
+
 # what is not over is left open, and what is no key is left out
 timeout 60 "$TACHO" record -q --force --probes tensorflow -o run -- "$job" "$library" strange 4 >out 2>err || wrong "strange: ended with $?: $(cat out err)"
 [ ! -s err ] || wrong "strange: said: $(cat err)"

@@ -8,6 +8,7 @@
  *     standin_run("requests", 4)     a client asks a server for tensors and for buffers
  *     standin_run("threads", 4)      the first, in four threads
  *     standin_run("race", 4)      one thread sends, another one receives, as fast as both can
+ *     standin_run("names", 4)     so many tensors, each with a name of its own, twice
  *     standin_run("cost", 100000)  so many meet, and stderr gets what one took
  *     standin_run("strange", 4)      keys that are none, requests that are never answered, answers that are dropped, or given twice */
 #include <cstdint>
@@ -406,6 +407,22 @@ static void run_race(int n)
 		wrong("a tensor did not arrive");
 }
 
+static void run_names(int n)
+{
+	LocalRendezvous rendezvous;
+
+	for (int i = 0; i < 2 * n; i++) {
+		RendezvousInterface::ParsedKey key(
+			key_of("edge_" + std::to_string(i % n) + "_names"));
+
+		rendezvous.Send(key, no_args, Tensor(8), false);
+		rendezvous.RecvAsync(key, no_args,
+				     [](const Status &, const RendezvousInterface::Args &,
+					const RendezvousInterface::Args &, const Tensor &,
+					bool) {});
+	}
+}
+
 static void run_cost(int n)
 {
 	LocalRendezvous rendezvous;
@@ -509,6 +526,8 @@ extern "C" EXPORTED int standin_run(const char *how, int n)
 		run_requests(n);
 	else if (strcmp(how, "race") == 0)
 		run_race(n);
+	else if (strcmp(how, "names") == 0)
+		run_names(n);
 	else if (strcmp(how, "cost") == 0)
 		run_cost(n);
 	else if (strcmp(how, "strange") == 0)
