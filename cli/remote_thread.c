@@ -215,8 +215,11 @@ static gboolean has_handler(const RemoteThread *thread)
 
 RemotePlace remote_thread_place(const RemoteThread *thread)
 {
-	if (!thread->is_waiting &&
-	    target_is_in_libc(thread->target, remote_registers_code(&thread->before)))
+	guint64 code = remote_registers_code(&thread->before);
+
+	/* the loader reads files with its locks held, also where the file's system has it wait */
+	if (target_is_in_loader(thread->target, code) ||
+	    (!thread->is_waiting && target_is_in_libc(thread->target, code)))
 		return REMOTE_WITHIN;
 	return has_handler(thread) ? REMOTE_DOUBT : REMOTE_APART;
 }

@@ -38,7 +38,7 @@ gboolean remote_thread_stop(RemoteThread *thread, const Target *target, GError *
 typedef enum {
 	REMOTE_WITHIN, /* it is in one */
 	REMOTE_DOUBT,  /* there may be one that a signal handler, in which it is, has interrupted */
-	REMOTE_APART,  /* it is outside, or in a system call that waits */
+	REMOTE_APART,  /* it is outside, or in a system call of libc's that waits */
 } RemotePlace;
 
 RemotePlace remote_thread_place(const RemoteThread *thread);

@@ -275,30 +275,29 @@ guint64 target_mapping_end(const Target *target, guint64 address)
 	return find_mapping(target, is_around, &address, &mapping) ? mapping.end : 0;
 }
 
-struct libc_search {
-	guint64 address;
-	gboolean is_found;
-};
-
-static gboolean is_libc_around(const Target *target, const Mapping *mapping,
-			       gpointer search_pointer)
+static gboolean is_libc_around(const Target *target, const Mapping *mapping, gpointer address)
 {
-	struct libc_search *search = search_pointer;
+	return is_around(target, mapping, address) &&
+	       is_library(target, mapping, (gpointer) "libc.so.6");
+}
 
-	if (!is_around(target, mapping, &search->address))
-		return FALSE;
-	search->is_found = is_library(target, mapping, (gpointer) "libc.so.6") ||
-			   strstr(mapping->path, "/ld-") != NULL;
-	return TRUE;
+static gboolean is_loader_around(const Target *target, const Mapping *mapping, gpointer address)
+{
+	return is_around(target, mapping, address) && strstr(mapping->path, "/ld-") != NULL;
 }
 
 gboolean target_is_in_libc(const Target *target, guint64 address)
 {
-	struct libc_search search = { .address = address };
 	Mapping mapping;
 
-	find_mapping(target, is_libc_around, &search, &mapping);
-	return search.is_found;
+	return find_mapping(target, is_libc_around, &address, &mapping);
+}
+
+gboolean target_is_in_loader(const Target *target, guint64 address)
+{
+	Mapping mapping;
+
+	return find_mapping(target, is_loader_around, &address, &mapping);
 }
 
 guint target_count_threads(const Target *target)
