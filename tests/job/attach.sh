@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# tacho attach and stop: programs that are attached to in the middle of malloc, fork, vfork, system calls, a signal handler and
+# tacho attach and stop: programs that are attached to in the middle of malloc, fork, vfork, system calls, the loader, a signal handler and
 # with 200 threads go on as if nothing had been; who cannot be attached to is refused with a reason.
 # TACHO_ATTACH_TRIALS sets how often each (2; `make attach-trials`: 20), TACHO_ATTACH_MOMENTS which ("refused" alone: none).
 set -u
 trials=${TACHO_ATTACH_TRIALS:-2}
-moments=${TACHO_ATTACH_MOMENTS:-malloc mallocs fork vfork calls epoll sleep handler threads vectors arena refused}
+moments=${TACHO_ATTACH_MOMENTS:-malloc mallocs fork vfork calls epoll sleep loader handler threads vectors arena refused}
 work=$(mktemp -d)
 pids=()
 trap 'for p in "${pids[@]}"; do kill -9 $p 2>/dev/null; done; rm -rf "$work"' EXIT

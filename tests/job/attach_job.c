@@ -8,10 +8,13 @@
  *   calls    waits in read, nanosleep, poll, epoll_wait and a futex, each in a thread
  *   epoll    one thread, which waits in epoll_wait without end
  *   sleep    one thread, which sleeps
+ *   loader   one thread, in dlopen() most of the time, which waits there for a file that comes slowly
  *   vectors  one thread, which computes with the longest registers that there are
  *   handler  a signal interrupts malloc(), and its handler takes most of the time
  *   threads  200 threads, which wait and work; PACE (1) times as long, for a slow machine */
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +23,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -359,6 +363,47 @@ static void be_interrupted(void)
 	allocate(NULL);
 }
 
+/* --- the loader ----------------------------------------------------------------------------- */
+
+#define SLOW_LIBRARY "./slow.so"
+
+/* The other end of a pipe with a name: whoever opens it to read waits until this one does to write. */
+static void give_slowly(void)
+{
+	for (;;) {
+		int file;
+
+		sleep_ns(50000000);
+		file = open(SLOW_LIBRARY, O_WRONLY);
+		if (file < 0)
+			_exit(1);
+		close(file);
+	}
+}
+
+/* With the loader's locks held nearly always: a new thread that waits for one of them is to be woken when it is free. */
+static void load_slowly(void)
+{
+	pid_t giver;
+
+	if (mkfifo(SLOW_LIBRARY, 0600) < 0 || (giver = fork()) < 0) {
+		odd("a slow library");
+		return;
+	}
+	if (giver == 0)
+		give_slowly();
+	while (!is_over) {
+		if (dlopen(SLOW_LIBRARY, RTLD_NOW))
+			odd("a library without a byte was loaded");
+		for (volatile int i = 0; i < 3000000; i++)
+			;
+		n_rounds++;
+	}
+	kill(giver, SIGKILL);
+	waitpid(giver, NULL, 0);
+	unlink(SLOW_LIBRARY);
+}
+
 /* --- many threads --------------------------------------------------------------------------- */
 
 static void *work_or_wait(void *number)
@@ -404,6 +449,8 @@ int main(int argc, char **argv)
 		wait_in_epoll();
 	else if (strcmp(mode, "sleep") == 0)
 		sleep_without_end();
+	else if (strcmp(mode, "loader") == 0)
+		load_slowly();
 	else if (strcmp(mode, "vectors") == 0)
 		compute();
 	else if (strcmp(mode, "handler") == 0)
