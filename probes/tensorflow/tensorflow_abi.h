@@ -2,11 +2,12 @@
  * is read. Nothing of TensorFlow is needed to build it.
  *
  * Facts from TensorFlow's headers (tensorflow/core/framework/rendezvous.h, core/distributed_runtime/worker_interface.h,
- * core/protobuf/worker.proto) and from the symbols of its wheels: of 2.12, 2.15, 2.18, 2.20 and 2.21 for x86-64. */
+ * core/protobuf/worker.proto; tsl/profiler) and from the symbols of its wheels: of 2.12, 2.15, 2.18, 2.20 and 2.21 for x86-64. */
 #ifndef TACHO_TENSORFLOW_ABI_H
 #define TACHO_TENSORFLOW_ABI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* --- names -------------------------------------------------------------------------------------- */
@@ -48,9 +49,16 @@
 #define TENSORFLOW_ENCODE                                                                          \
 	"_ZN10tensorflow4grpc24EncodeTensorToByteBufferEbRKNS_6TensorEbPN4grpc10ByteBufferE"
 
+#define TENSORFLOW_PROFILER_RECORD "_ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE"
+/* a function of no object; until 2.15 at least one of an object */
+#define TENSORFLOW_PROFILER_STOP     "_ZN3tsl8profiler15TraceMeRecorder4StopEv"
+#define TENSORFLOW_PROFILER_STOP_OLD "_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv"
+
 /* Called, not stood before. */
 #define TENSORFLOW_TENSOR_BYTES "_ZNK10tensorflow6Tensor10TotalBytesEv"
 #define TENSORFLOW_SERIALIZE	"_ZNK6google8protobuf11MessageLite16SerializeToArrayEPvi"
+
+#define TENSORFLOW_DELETE "_ZdlPv" /* operator delete(void *) */
 
 /* What is less is no address. */
 #define TENSORFLOW_LEAST_ADDRESS 65536
@@ -75,6 +83,21 @@ enum tensorflow_operation {
  * length first, Abseil's its address. The text ends in NUL. */
 struct tensorflow_key {
 	uintptr_t view[2];
+};
+
+/* libstdc++'s std::string, which its ABI fixes. A text of up to 15 characters is in `within`, and any other one has its room there. */
+struct tensorflow_string {
+	char *text;
+	size_t length;
+	char within[16];
+};
+
+/* An event of the profiler (tsl/profiler/backends/cpu/traceme_recorder.h). That something begins has minus its number as its end, that it
+ * ends has that as its start. */
+struct tensorflow_event {
+	struct tensorflow_string name;
+	int64_t start_time;
+	int64_t end_time;
 };
 
 /* Numbers of the fields of both requests' messages. */

@@ -10,6 +10,7 @@
 #include "common/real_function.h"
 #include "common/watch.h"
 #include "tensorflow/meetings.h"
+#include "tensorflow/profiler_events.h"
 #include "tensorflow/tensor_request.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -22,6 +23,8 @@ typedef void receive_function(void *self, const struct tensorflow_key *key, cons
 typedef void ask_function(void *self, void *options, const void *request, void *response,
 			  struct tensorflow_function *done);
 typedef uintptr_t encode_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+typedef void record_function(struct tensorflow_event *event);
+typedef void *stop_function(void *ret_events, void *self);
 
 static uint64_t bytes_of(const void *tensor, const void *caller)
 {
@@ -137,6 +140,43 @@ uintptr_t tacho_tensorflow_encode(uintptr_t a0, uintptr_t a1, uintptr_t a2, uint
 	tacho_slice_finish(slice);
 	return result;
 }
+
+/* --- its own profiler --------------------------------------------------------------------------- */
+
+/* Also where nothing is recorded: the profile may be the job's own. */
+TACHO_EXPORT record_function tacho_tensorflow_profiler_record __asm__(TENSORFLOW_PROFILER_RECORD);
+void tacho_tensorflow_profiler_record(struct tensorflow_event *event)
+{
+	static struct real_function kept = REAL_FUNCTION_INIT(TENSORFLOW_PROFILER_RECORD);
+	record_function *real =
+		(record_function *)real_function(&kept, __builtin_return_address(0));
+
+	if (profiler_event_pass(event) && real)
+		real(event);
+}
+
+static void forget_profile(const void *caller)
+{
+	static struct real_function kept = REAL_FUNCTION_INIT(TENSORFLOW_DELETE);
+
+	profiler_events_forget((profiler_free *)real_function(&kept, caller));
+}
+
+/* `self` is whatever it is where the function is of no object. */
+#define PROFILER_STOP(name, symbol)                                                                \
+	TACHO_EXPORT stop_function tacho_tensorflow_profiler_##name __asm__(symbol);               \
+	void *tacho_tensorflow_profiler_##name(void *ret_events, void *self)                       \
+	{                                                                                          \
+		static struct real_function kept = REAL_FUNCTION_INIT(symbol);                     \
+		const void *caller = __builtin_return_address(0);                                  \
+		stop_function *real = (stop_function *)real_function(&kept, caller);               \
+		void *result = real ? real(ret_events, self) : ret_events;                         \
+                                                                                                   \
+		forget_profile(caller);                                                            \
+		return result;                                                                     \
+	}
+PROFILER_STOP(stop, TENSORFLOW_PROFILER_STOP)
+PROFILER_STOP(stop_old, TENSORFLOW_PROFILER_STOP_OLD)
 
 /* --- which TensorFlow --------------------------------------------------------------------------- */
 
