@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The TensorFlow probe. On a stand-in, whose functions have the names and arguments of TensorFlow's: who waits at a rendezvous, both ends of requests, threads,
-# keys that are none, answers that never come or come twice. With a real TensorFlow, where TACHO_TF_PYTHON names a Python that has it: two devices of one
+# keys that are none, answers that never come or come twice, events of TensorFlow's profiler. With a real TensorFlow, where TACHO_TF_PYTHON names a Python that has it: two devices of one
 # process, workers and parameter servers, whose losses are as without tacho.
 set -u
 work=$(mktemp -d)
@@ -59,6 +59,10 @@ record names 3000
 record names 5000 # one more is what the probe measured its cost with
 [ "$(ask "select count(*), count(distinct name) from slice where name like 'rendezvous%'")" = 10000,4096 ] || wrong "too many names: $(ask "select count(*), count(distinct name) from slice")"
 
+# TensorFlow's own profiler has whole events: the stand-in says what it has not
+timeout 60 "$TACHO" record -q --force --probes tensorflow -o run -- "$job" "$library" profile 200 >out 2>err || wrong "profile: ended with $?: $(cat out err)"
+timeout 60 "$job" "$library" profile 200 >out 2>err && wrong "without the probe TensorFlow's profiler has whole events as well: is it needed?"
+
 # what is not over is left open, and what is no key is left out
 timeout 60 "$TACHO" record -q --force --probes tensorflow -o run -- "$job" "$library" strange 4 >out 2>err || wrong "strange: ended with $?: $(cat out err)"
 [ ! -s err ] || wrong "strange: said: $(cat err)"
@@ -73,6 +77,9 @@ done
 [ "$(ask "select count(*) from slice where name like 'Recv%'")" = 0 ] || wrong "--steps records requests"
 
 # all in one program, which the sanitizers see where they are built in
+rm -rf whole
+mkdir whole
+TACHO_RUN_DIR=$PWD/whole ASAN_OPTIONS=detect_leaks=0 timeout 60 "${job}_whole" "$library" profile 200 >out 2>err || wrong "whole, profile: ended with $?: $(head -20 err)"
 for way in rendezvous requests threads race strange; do
 	rm -rf whole
 	mkdir whole

@@ -9,12 +9,14 @@
  *     standin_run("threads", 4)      the first, in four threads
  *     standin_run("race", 4)      one thread sends, another one receives, as fast as both can
  *     standin_run("names", 4)     so many tensors, each with a name of its own, twice
+ *     standin_run("profile", 4)   events of its profiler begin in one thread and end in the next one
  *     standin_run("cost", 100000)  so many meet, and stderr gets what one took
  *     standin_run("strange", 4)      keys that are none, requests that are never answered, answers that are dropped, or given twice */
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -86,6 +88,89 @@ namespace tsl
 class CallOptions
 {
 };
+
+namespace profiler
+{
+/* Its queues are copied where their vector grows, and those who end are found where they were before, as in TensorFlow. */
+class EXPORTED TraceMeRecorder
+{
+      public:
+	struct Event {
+		std::string name;
+		int64_t start_time;
+		int64_t end_time;
+	};
+	struct ThreadEvents {
+		uint32_t thread;
+		std::deque<Event> events;
+	};
+
+	static void Record(Event &&event);
+#ifdef IS_OLD
+	std::vector<ThreadEvents> StopRecording();
+#else
+	static std::vector<ThreadEvents> Stop();
+#endif
+
+      private:
+	static std::mutex lock;
+	static std::map<std::thread::id, std::deque<Event>> recorded;
+	static bool merge(std::map<int64_t, Event> *started, Event *event);
+};
+
+std::mutex TraceMeRecorder::lock;
+std::map<std::thread::id, std::deque<TraceMeRecorder::Event>> TraceMeRecorder::recorded;
+
+void TraceMeRecorder::Record(Event &&event)
+{
+	std::lock_guard<std::mutex> guard(lock);
+
+	recorded[std::this_thread::get_id()].push_back(std::move(event));
+}
+
+bool TraceMeRecorder::merge(std::map<int64_t, Event> *started, Event *event)
+{
+	auto found = started->find(-event->start_time);
+
+	if (found == started->end())
+		return false;
+	event->name = std::move(found->second.name);
+	event->start_time = found->second.start_time;
+	started->erase(found);
+	return true;
+}
+
+#ifdef IS_OLD
+std::vector<TraceMeRecorder::ThreadEvents> TraceMeRecorder::StopRecording()
+#else
+std::vector<TraceMeRecorder::ThreadEvents> TraceMeRecorder::Stop()
+#endif
+{
+	std::lock_guard<std::mutex> guard(lock);
+	std::vector<ThreadEvents> result;
+	std::map<int64_t, Event> started;
+	std::vector<Event *> ended;
+
+	for (auto &thread : recorded) {
+		std::deque<Event> events;
+
+		for (Event &event : thread.second) {
+			if (event.end_time < 0) {
+				started.emplace(-event.end_time, std::move(event));
+				continue;
+			}
+			events.push_back(std::move(event));
+			if (events.back().start_time < 0 && !merge(&started, &events.back()))
+				ended.push_back(&events.back());
+		}
+		result.push_back({ (uint32_t)result.size(), std::move(events) });
+	}
+	for (Event *event : ended)
+		merge(&started, event);
+	recorded.clear();
+	return result;
+}
+} // namespace profiler
 } // namespace tsl
 
 namespace grpc
@@ -423,6 +508,86 @@ static void run_names(int n)
 	}
 }
 
+using tsl::profiler::TraceMeRecorder;
+
+static std::vector<TraceMeRecorder::ThreadEvents> stop_profiler()
+{
+#ifdef IS_OLD
+	return TraceMeRecorder().StopRecording();
+#else
+	return TraceMeRecorder::Stop();
+#endif
+}
+
+static const char *const activities[] = { "short",
+					  "one whose name is too long for the string itself" };
+
+static void begin_activity(int64_t id)
+{
+	TraceMeRecorder::Record({ activities[id % 2], 1000 + id, -id });
+}
+
+static void end_activity(int64_t id)
+{
+	TraceMeRecorder::Record({ std::string(), -id, 2000 + id });
+}
+
+/* How many of the events are as they should be; none that is not whole, nor another one. */
+static int count_whole(const std::vector<TraceMeRecorder::ThreadEvents> &threads)
+{
+	int n = 0;
+
+	for (const auto &thread : threads)
+		for (const auto &event : thread.events) {
+			int64_t id = event.start_time - 1000;
+
+			if (id <= 0 || event.end_time != 2000 + id ||
+			    event.name != activities[id % 2])
+				wrong("an event of the profiler is not whole");
+			n++;
+		}
+	return n;
+}
+
+static void run_profile(int n)
+{
+	enum { N_THREADS = 20, STRIDE = 1000 };
+	int64_t last = N_THREADS * STRIDE;
+	std::vector<std::thread> threads;
+
+	/* one after the other, each ends what the one before has begun */
+	for (int64_t t = 1; t <= N_THREADS; t++) {
+		std::thread thread([t, n] {
+			for (int i = 1; i <= n; i++) {
+				if (t > 1)
+					end_activity((t - 1) * STRIDE + i);
+				begin_activity(t * STRIDE + i);
+				TraceMeRecorder::Record({ activities[i % 2], 1000 + i, 2000 + i });
+			}
+		});
+		thread.join();
+	}
+	end_activity(999999); /* that had begun before */
+	if (count_whole(stop_profiler()) != (2 * N_THREADS - 1) * n)
+		wrong("events of the profiler are missing");
+	for (int i = 1; i <= n; i++)
+		end_activity(last + i);
+	if (count_whole(stop_profiler()) != 0)
+		wrong("what had begun before the profiler was stopped is in the next profile");
+	/* all at once */
+	for (int64_t t = 1; t <= 4; t++)
+		threads.emplace_back([t, n] {
+			for (int i = 1; i <= n; i++) {
+				begin_activity(t * STRIDE + i);
+				end_activity(t * STRIDE + i);
+			}
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	if (count_whole(stop_profiler()) != 4 * n)
+		wrong("events of the profiler are missing");
+}
+
 static void run_cost(int n)
 {
 	LocalRendezvous rendezvous;
@@ -528,6 +693,8 @@ extern "C" EXPORTED int standin_run(const char *how, int n)
 		run_race(n);
 	else if (strcmp(how, "names") == 0)
 		run_names(n);
+	else if (strcmp(how, "profile") == 0)
+		run_profile(n);
 	else if (strcmp(how, "cost") == 0)
 		run_cost(n);
 	else if (strcmp(how, "strange") == 0)
