@@ -5,6 +5,8 @@ step is a call of the function whose outputs come back as its inputs: of several
 most bytes that do so. The profile has each call by its name, which trace.ini tells (`step`).
 """
 
+import time
+
 from . import agent, profile_window
 
 _JUDGED_CALLS = 4  # of a function, in which its state is looked for
@@ -21,6 +23,7 @@ class _Profiler:
 
     def __init__(self):
         self.session = None
+        self.start_ns = 0  # just before it began
         self.output = None  # of the call before
 
     def _finish_calls(self):
@@ -42,15 +45,18 @@ class _Profiler:
         options.python_tracer_level = 0
         options.host_tracer_level = 2
         options.enable_hlo_proto = False
+        self.start_ns = time.time_ns()
         self.session = _profiler.ProfilerSession(options)
 
     def stop(self, path):
         self._finish_calls()
         session, self.session = self.session, None
         profile = session.stop()
-        if path is not None:
-            with open(path, "wb") as file:
-                file.write(profile)
+        if path is None:
+            return None
+        with open(path, "wb") as file:
+            file.write(profile)
+        return profile_window.start_facts(path, self.start_ns)
 
     def begin_step(self, number):
         pass

@@ -11,6 +11,7 @@ events in memory until they are stopped.
 """
 
 import atexit
+import mmap
 import os
 import shutil
 import threading
@@ -25,6 +26,7 @@ _SECONDS = 10
 
 TRACES = "traces"  # trace/trace_layout.h: TRACE_ADDED_FOLDER
 FACTS = "trace.ini"  # TRACE_ADDED_FILE
+_START_TIME = b"profile_start_time"  # a stat of XSpaces
 
 
 def host():
@@ -49,16 +51,27 @@ def write_facts(folder, facts):
         file.write("\n".join(lines) + "\n")
 
 
+def start_facts(path, start_ns):
+    """What trace.ini says of an XSpace begun at `start_ns`: nothing where it tells itself when that was, as those of
+    TensorFlow from 2.16 on do."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as space:
+            return {} if space.find(_START_TIME) >= 0 else {"base_ns": start_ns}
+    except (OSError, ValueError):  # there is none, or it is empty
+        return {}
+
+
 def lay_in(write, facts):
-    """Lay what write(path) writes, an XSpace, into the run, with what `facts`, key -> value, say of it."""
+    """Lay what write(path) writes, an XSpace, into the run, with what `facts`, key -> value, say of it, and
+    what it returns."""
     traces = os.path.join(os.environ["TACHO_RUN_DIR"], TRACES)
     name = "%s-%d" % (host(), os.getpid())
     number = 0
     unfinished = os.path.join(traces, ".%s-unfinished" % name)
     shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier one that failed
     os.makedirs(unfinished, 0o700)
-    write_facts(unfinished, facts)
-    write(os.path.join(unfinished, "profile.xplane.pb"))
+    told = write(os.path.join(unfinished, "profile.xplane.pb"))
+    write_facts(unfinished, {**facts, **(told or {})})
     while os.path.exists(os.path.join(traces, "%s-%d" % (name, number))):
         number += 1
     os.rename(unfinished, os.path.join(traces, "%s-%d" % (name, number)))
@@ -66,8 +79,9 @@ def lay_in(write, facts):
 
 class Window:
     """Runs `profiler` for the steps that are wanted. A profiler has start(), which raises where another
-    one runs, stop(path), which writes the XSpace there unless it is None, and begin_step(number) and
-    end_step(), called while it runs; its AFTER is how many more steps it must see begin after the last.
+    one runs, stop(path), which writes the XSpace there unless it is None and returns what trace.ini says of
+    it (or None), and begin_step(number) and end_step(), called while it runs; its AFTER is how many more
+    steps it must see begin after the last.
     `facts()` gives what trace.ini says beside the process and the steps."""
 
     def __init__(self, profiler, facts=dict):

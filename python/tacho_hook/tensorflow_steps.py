@@ -33,6 +33,7 @@ class _Profiler:
     def __init__(self):
         self.session = None
         self.folder = None  # that the profiler writes into
+        self.start_ns = 0  # just before it took the time that all its times count from
         self.region = None
 
     def start(self):
@@ -43,6 +44,7 @@ class _Profiler:
             raise RuntimeError("the job profiles itself")
         self.folder = profile_window.signal_path(".tensorflow-%d" % os.getpid())
         session = _pywrap_profiler.ProfilerSession()
+        self.start_ns = time.time_ns()
         session.start(self.folder, dict(_OPTIONS))
         self.session = session
 
@@ -50,13 +52,14 @@ class _Profiler:
         session, self.session = self.session, None
         if path is None:
             session.stop()
-            return
+            return None
         session.export_to_tb()
         for folder, _, names in os.walk(self.folder):
             for name in names:
                 if name.endswith(".xplane.pb"):
                     os.replace(os.path.join(folder, name), path)
         shutil.rmtree(self.folder, ignore_errors=True)
+        return profile_window.start_facts(path, self.start_ns)
 
     def begin_step(self, number):
         from tensorflow.python.profiler.internal import _pywrap_traceme
