@@ -327,7 +327,7 @@ static void note_step(struct chrome_trace *trace, struct xplane_steps *steps,
 	enum xla_line line = row_line(trace, row).line;
 
 	if (line == XLA_LINE_THREAD && fact.flags & HAS_STEP)
-		xplane_steps_add(steps, XPLANE_STEPS_ANNOTATED, fact.step, start_ns, duration_ns);
+		xplane_steps_add_annotated(steps, row->thread, fact.step, start_ns, duration_ns);
 	else if (line == XLA_LINE_STEPS)
 		xplane_steps_add(steps, XPLANE_STEPS_LINE,
 				 g_ascii_strtoll(tacho_timeline_string(trace->timeline, row->name),

@@ -236,6 +236,19 @@ static guint32 add_slice(struct xplane_reading *reading, TachoSliceKind kind, gu
 					flags, tacho_source_foreign_handle(file->foreign, offset));
 }
 
+/* The region in `row` is one of step `number`. */
+static void note_region(struct xplane_file *file, guint32 row, gint64 number)
+{
+	const TachoSlices *slices = &file->timeline->slices;
+	gint64 start_ns = slices->start_ns[row], duration_ns = slices->duration_ns[row];
+
+	if (strcmp(text_of(file, slices->name[row]), XPLANE_OWN_STEP) == 0)
+		xplane_steps_add(file->steps, XPLANE_STEPS_OWN, number, start_ns, duration_ns);
+	else
+		xplane_steps_add_annotated(file->steps, slices->track[row], number, start_ns,
+					   duration_ns);
+}
+
 /* What others will want to know of the slice in `row`. */
 static void note_slice(struct xplane_reading *reading, guint32 row,
 		       const struct xplane_stats *stats)
@@ -252,11 +265,7 @@ static void note_slice(struct xplane_reading *reading, guint32 row,
 	else if (reading->kind == XLA_LINE_OPS || reading->kind == XLA_LINE_ASYNC_OPS)
 		xplane_flows_add_work(file->flows, row, start_ns);
 	if (reading->kind == XLA_LINE_THREAD && xplane_stats_have(stats, XPLANE_STAT_STEP))
-		xplane_steps_add(file->steps,
-				 strcmp(text_of(file, slices->name[row]), XPLANE_OWN_STEP) == 0
-					 ? XPLANE_STEPS_OWN
-					 : XPLANE_STEPS_ANNOTATED,
-				 (gint64)stats->numbers[XPLANE_STAT_STEP], start_ns, duration_ns);
+		note_region(file, row, (gint64)stats->numbers[XPLANE_STAT_STEP]);
 	else if (reading->kind == XLA_LINE_STEPS)
 		xplane_steps_add(file->steps, XPLANE_STEPS_LINE,
 				 g_ascii_strtoll(text_of(file, slices->name[row]), NULL, 10),

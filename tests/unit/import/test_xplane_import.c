@@ -343,6 +343,34 @@ static void test_own_steps(void)
 	foreign_remove(other_path);
 }
 
+/* The program's own numbers begin again, in each epoch; another thread has a part of some steps. */
+static void test_epochs(void)
+{
+	const gint64 begins_us[] = { 0, 100, 200, 300, 400 };
+	gchar *path;
+	g_autoptr(TachoTimeline) timeline = open_text(
+		"1 { 1: 1 2: \"/host:CPU\"\n" HOST_NAMES HOST_LINE(
+			1, HOST_STEP(6, 100, 90, 8) HOST_STEP(6, 0, 90, 7) HOST_STEP(6, 200, 90, 0)
+				   HOST_STEP(6, 300, 90, 1) HOST_STEP(6, 400, 90, 0))
+			HOST_LINE(2, HOST_STEP(6, 110, 85, 8) HOST_STEP(6, 220, 10, 0)) "}\n",
+		&path);
+	guint n = 0;
+
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+
+		if (strcmp(tacho_timeline_string(timeline, mark->name), "step") != 0)
+			continue;
+		g_assert_cmpuint(n, <, G_N_ELEMENTS(begins_us));
+		g_assert_cmpint(mark->first, ==, 7 + n);
+		g_assert_cmpint(mark->time_ns, ==, begins_us[n] * 1000);
+		g_assert_cmpint(mark->second, ==, n == 1 ? 95000 : 90000);
+		n++;
+	}
+	g_assert_cmpuint(n, ==, G_N_ELEMENTS(begins_us));
+	foreign_remove(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -351,6 +379,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/xplane/tpu", test_tpu);
 	g_test_add_func("/xplane/host", test_host);
 	g_test_add_func("/xplane/own_steps", test_own_steps);
+	g_test_add_func("/xplane/epochs", test_epochs);
 	g_test_add_func("/xplane/broken", test_broken);
 	g_test_add_func("/xplane/truncated", test_truncated);
 	g_test_add_func("/xplane/nothing", test_nothing);
