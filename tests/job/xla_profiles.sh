@@ -75,7 +75,10 @@ END
 tf=${TACHO_TF_PYTHON:-python3}
 if has "$tf" tensorflow; then
 	n_tried=1
-	check "$tf" tensorflow_jobs.py fit 1 20
+	# Keras 2 draws its steps itself; the first has begun when the profiler is started
+	keras_steps=20
+	"$tf" -c 'import tensorflow as tf; assert tf.__version__ < "2.16"' 2>/dev/null && keras_steps=19
+	check "$tf" tensorflow_jobs.py fit 1 $keras_steps
 	check "$tf" tensorflow_jobs.py loop 1 20
 	check "$tf" tensorflow_jobs.py eager 1 20
 	check "$tf" tensorflow_jobs.py profiled 1 23
