@@ -11,7 +11,8 @@
  *     on the thread that started the pool's thread, where that is known, or else
  *     on the only thread of the process that had such an op: two are ambiguous, and give none.
  *
- * What then has no op, in a process that has ops at all, is an orphan and costs trust. */
+ * What then has no op, in a process that has ops, is an orphan and costs trust; of threads, from the process's first op to its
+ * last: before and behind them nobody watched ops, as where a framework's profiler runs in some steps only. */
 #include "correlate/correlate_internal.h"
 
 #include "base/for_each.h"
@@ -85,26 +86,55 @@ static guint32 find_pool_op(const TachoTimeline *timeline, const struct thread_i
 	return find_only_covering_op(timeline, threads, op_tracks, kernel);
 }
 
-static gboolean has_op(const TachoTimeline *timeline, const TachoTrack *track)
+/* The ops of a process. */
+struct process_ops {
+	GArray *tracks; /* guint32: threads that have any */
+	gint64 first_ns, last_ns;
+};
+
+static gboolean note_ops(const TachoTimeline *timeline, const TachoTrack *track,
+			 struct process_ops *ops)
 {
-	for (guint32 i = 0; i < track->n_slices; i++)
-		if (timeline->slices.kind[track->first_slice + i] == TACHO_SLICE_OP)
-			return TRUE;
-	return FALSE;
+	const TachoSlices *slices = &timeline->slices;
+	gboolean has_any = FALSE;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		if (slices->kind[i] != TACHO_SLICE_OP)
+			continue;
+		has_any = TRUE;
+		ops->first_ns = MIN(ops->first_ns, slices->start_ns[i]);
+		ops->last_ns = MAX(ops->last_ns, tacho_slice_end_ns(timeline, i));
+	}
+	return has_any;
 }
 
-/* For each process the tracks of its threads that have ops: GArray of guint32, or NULL. */
-static GPtrArray *collect_op_tracks(const TachoTimeline *timeline)
+static void clear_ops(gpointer ops)
 {
-	GPtrArray *lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	g_array_unref(((struct process_ops *)ops)->tracks);
+}
 
-	for (guint32 i = 0; i < timeline->processes->len; i++)
-		g_ptr_array_add(lists, g_array_new(FALSE, FALSE, sizeof(guint32)));
-	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
-		if (track->kind == TACHO_TRACK_THREAD && track->process < lists->len &&
-		    has_op(timeline, track))
-			g_array_append_val((GArray *)g_ptr_array_index(lists, track->process), i);
-	return lists;
+/* Of each process: struct process_ops. */
+static GArray *collect_ops(const TachoTimeline *timeline)
+{
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct process_ops));
+
+	g_array_set_clear_func(all, clear_ops);
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		struct process_ops none = { g_array_new(FALSE, FALSE, sizeof(guint32)), G_MAXINT64,
+					    G_MININT64 };
+
+		g_array_append_val(all, none);
+	}
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
+		struct process_ops *ops;
+
+		if (track->kind != TACHO_TRACK_THREAD || track->process >= all->len)
+			continue;
+		ops = &g_array_index(all, struct process_ops, track->process);
+		if (note_ops(timeline, track, ops))
+			g_array_append_val(ops->tracks, i);
+	}
+	return all;
 }
 
 /* Which slices already have a flow from an op: bit a slice. */
@@ -168,7 +198,7 @@ static void report_early(TachoTimeline *timeline, const struct early_work *early
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	const TachoSlices *slices = &timeline->slices;
-	g_autoptr(GPtrArray) op_tracks = collect_op_tracks(timeline);
+	g_autoptr(GArray) all_ops = collect_ops(timeline);
 	g_autofree guint8 *is_launched = mark_launched(timeline);
 	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len);
 	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len);
@@ -178,7 +208,7 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 	for (guint32 i = 0; i < slices->n; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);
 		guint32 op = TACHO_NONE;
-		GArray *candidates;
+		const struct process_ops *ops;
 
 		if (!run_share_owns(timeline, track->process))
 			continue; /* its operations are elsewhere */
@@ -188,13 +218,15 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 			continue;
 		}
 		if (slices->kind[i] != TACHO_SLICE_KERNEL || is_launched[i] ||
-		    track->process >= op_tracks->len || tacho_kernel_op(timeline, i) != TACHO_NONE)
+		    track->process >= all_ops->len || tacho_kernel_op(timeline, i) != TACHO_NONE)
 			continue;
-		candidates = g_ptr_array_index(op_tracks, track->process);
-		if (candidates->len == 0)
-			continue; /* nobody watched ops there: nothing is missing */
+		ops = &g_array_index(all_ops, struct process_ops, track->process);
+		if (!ops->tracks->len ||
+		    (track->kind == TACHO_TRACK_THREAD &&
+		     (slices->start_ns[i] < ops->first_ns || slices->start_ns[i] > ops->last_ns)))
+			continue; /* nobody watched ops then: nothing is missing */
 		if (track->kind == TACHO_TRACK_THREAD)
-			op = find_pool_op(timeline, threads, candidates, i);
+			op = find_pool_op(timeline, threads, ops->tracks, i);
 		if (op != TACHO_NONE)
 			add_flow(timeline, TACHO_FLOW_OP_KERNEL, op, i, FALSE);
 		else if (n_orphans[track->process]++ == 0)

@@ -122,6 +122,23 @@ static void test_pool_without_parent(void)
 	g_assert_cmpuint(count_orphans(timeline), ==, 1);
 }
 
+/* A framework's profiler ran in some steps only: before and behind its ops nothing is missing, but of devices. */
+static void test_ops_of_some_steps(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "kernel before 0..10\n"
+							       "op MatMul 20..40\n"
+							       "  kernel within 25..35\n"
+							       "kernel between 45..50\n"
+							       "op MatMul 60..80\n"
+							       "kernel behind 90..95\n"
+							       "stream 7\n"
+							       "kernel device 96..99\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(count_orphans(timeline), ==, 2); /* between, device */
+}
+
 static void test_no_ops(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
@@ -211,9 +228,9 @@ static void test_open_all_the_while(void)
 				   "thread 3 pool\n"
 				   "kernel whole 10..20\n"
 				   "kernel before 29..35\n"
+				   "kernel nowhere 45..46\n"
 				   "kernel within 51..52\n"
 				   "kernel behind 59..61\n"
-				   "kernel nowhere 70..71\n"
 				   "rank 1 thread 4 main\n"
 				   "op aten::a 10..20\n"
 				   "thread 5 pool\n"
@@ -238,6 +255,7 @@ static void test_told(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
 							       "op aten::conv2d 0..20\n"
+							       "op aten::relu 70..80\n"
 							       "thread 3 pool\n"
 							       "kernel piece 5..15\n"
 							       "kernel late 30..40\n"
@@ -267,6 +285,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernel_op/pool_with_parent", test_pool_with_parent);
 	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
 	g_test_add_func("/kernel_op/no_ops", test_no_ops);
+	g_test_add_func("/kernel_op/ops_of_some_steps", test_ops_of_some_steps);
 	g_test_add_func("/kernel_op/stream_overlap", test_stream_overlap);
 	g_test_add_func("/kernel_op/told", test_told);
 	g_test_add_func("/kernel_op/early", test_early);
