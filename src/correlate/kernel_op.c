@@ -11,11 +11,12 @@
  *     on the thread that started the pool's thread, where that is known, or else
  *     on the only thread of the process that had such an op: two are ambiguous, and give none.
  *
- * What then has no op, in a process that has ops, is an orphan and costs trust; of threads, from the process's first op to its
- * last: before and behind them nobody watched ops, as where a framework's profiler runs in some steps only. */
+ * What then has no op, in a process that has ops, is an orphan and costs trust; of threads, while somebody watched ops: as long as
+ * a framework's profiler ran, where marks tell that, or else from the process's first op to its last. */
 #include "correlate/correlate_internal.h"
 
 #include "base/for_each.h"
+#include "trace/mark_kind.h"
 #include "trace/run_share.h"
 
 /* How well two clocks are known together: ours is read before and after the other, some 20 to 100 ns apart. No launch takes so little. */
@@ -86,10 +87,15 @@ static guint32 find_pool_op(const TachoTimeline *timeline, const struct thread_i
 	return find_only_covering_op(timeline, threads, op_tracks, kernel);
 }
 
+struct ops_span {
+	gint64 first_ns, last_ns;
+};
+
 /* The ops of a process. */
 struct process_ops {
-	GArray *tracks; /* guint32: threads that have any */
-	gint64 first_ns, last_ns;
+	GArray *tracks;	  /* guint32: threads that have any */
+	GArray *profiles; /* struct ops_span: while a framework's profiler ran, by time */
+	struct ops_span all;
 };
 
 static gboolean note_ops(const TachoTimeline *timeline, const TachoTrack *track,
@@ -102,15 +108,40 @@ static gboolean note_ops(const TachoTimeline *timeline, const TachoTrack *track,
 		if (slices->kind[i] != TACHO_SLICE_OP)
 			continue;
 		has_any = TRUE;
-		ops->first_ns = MIN(ops->first_ns, slices->start_ns[i]);
-		ops->last_ns = MAX(ops->last_ns, tacho_slice_end_ns(timeline, i));
+		ops->all.first_ns = MIN(ops->all.first_ns, slices->start_ns[i]);
+		ops->all.last_ns = MAX(ops->all.last_ns, tacho_slice_end_ns(timeline, i));
 	}
 	return has_any;
 }
 
-static void clear_ops(gpointer ops)
+static void note_profile(struct process_ops *ops, const TachoMark *mark)
 {
-	g_array_unref(((struct process_ops *)ops)->tracks);
+	struct ops_span span = { mark->time_ns, G_MAXINT64 };
+	struct ops_span *last = ops->profiles->len ? &g_array_index(ops->profiles, struct ops_span,
+								    ops->profiles->len - 1)
+						   : NULL;
+
+	if (mark->second)
+		g_array_append_val(ops->profiles, span);
+	else if (last)
+		last->last_ns = mark->time_ns;
+}
+
+/* Whether a thread's ops were watched at the time. */
+static gboolean is_watched(const struct process_ops *ops, gint64 time_ns)
+{
+	FOR_EACH(const struct ops_span, span, ops->profiles)
+		if (time_ns >= span->first_ns && time_ns <= span->last_ns)
+			return TRUE;
+	return !ops->profiles->len && time_ns >= ops->all.first_ns && time_ns <= ops->all.last_ns;
+}
+
+static void clear_ops(gpointer data)
+{
+	struct process_ops *ops = data;
+
+	g_array_unref(ops->tracks);
+	g_array_unref(ops->profiles);
 }
 
 /* Of each process: struct process_ops. */
@@ -120,8 +151,11 @@ static GArray *collect_ops(const TachoTimeline *timeline)
 
 	g_array_set_clear_func(all, clear_ops);
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		struct process_ops none = { g_array_new(FALSE, FALSE, sizeof(guint32)), G_MAXINT64,
-					    G_MININT64 };
+		struct process_ops none = {
+			.tracks = g_array_new(FALSE, FALSE, sizeof(guint32)),
+			.profiles = g_array_new(FALSE, FALSE, sizeof(struct ops_span)),
+			.all = { G_MAXINT64, G_MININT64 },
+		};
 
 		g_array_append_val(all, none);
 	}
@@ -133,6 +167,12 @@ static GArray *collect_ops(const TachoTimeline *timeline)
 		ops = &g_array_index(all, struct process_ops, track->process);
 		if (note_ops(timeline, track, ops))
 			g_array_append_val(ops->tracks, i);
+	}
+	FOR_EACH(const TachoMark, mark, timeline->marks) {
+		guint32 process = tacho_timeline_track(timeline, mark->track)->process;
+
+		if (process < all->len && mark_kind_of(timeline, mark) == MARK_PROFILER)
+			note_profile(&g_array_index(all, struct process_ops, process), mark);
 	}
 	return all;
 }
@@ -222,8 +262,7 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 			continue;
 		ops = &g_array_index(all_ops, struct process_ops, track->process);
 		if (!ops->tracks->len ||
-		    (track->kind == TACHO_TRACK_THREAD &&
-		     (slices->start_ns[i] < ops->first_ns || slices->start_ns[i] > ops->last_ns)))
+		    (track->kind == TACHO_TRACK_THREAD && !is_watched(ops, slices->start_ns[i])))
 			continue; /* nobody watched ops then: nothing is missing */
 		if (track->kind == TACHO_TRACK_THREAD)
 			op = find_pool_op(timeline, threads, ops->tracks, i);

@@ -15,6 +15,7 @@
 	KIND(PROCESS_GROUP, "process_group")	 /* ranks that have collectives together */        \
 	KIND(AUTOGRAD_THREAD, "autograd_thread") /* by which number autograd knows the thread */   \
 	KIND(GRAPH_BREAK, "graph_break") /* so many by `first`, for the reason in the text */      \
+	KIND(PROFILER, "profiler")	 /* a framework's begins, or, `second` 0, ends */          \
 	KIND(NO_KERNELS, "no_kernels")	 /* why a probe cannot see kernels: the text */
 
 enum mark_kind {

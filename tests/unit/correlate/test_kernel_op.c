@@ -139,6 +139,30 @@ static void test_ops_of_some_steps(void)
 	g_assert_cmpuint(count_orphans(timeline), ==, 2); /* between, device */
 }
 
+/* It ran twice: marks tell when. */
+static void test_profiler_marks(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "kernel before 0..10\n"
+							       "op MatMul 20..40\n"
+							       "kernel paused 45..50\n"
+							       "op MatMul 60..80\n"
+							       "kernel missing 82..85\n"
+							       "kernel behind 90..95\n");
+	const struct {
+		gint64 time_ns, begins;
+	} marks[] = { { 15000000, 1 }, { 41000000, 0 }, { 55000000, 1 }, { 86000000, 0 } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(marks); i++) {
+		TachoMark mark = { .time_ns = marks[i].time_ns, .second = marks[i].begins };
+
+		mark.name = tacho_timeline_intern(timeline, "profiler", -1);
+		g_array_append_val(timeline->marks, mark);
+	}
+	tacho_correlate(timeline);
+	g_assert_cmpuint(count_orphans(timeline), ==, 1);
+}
+
 static void test_no_ops(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
@@ -286,6 +310,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
 	g_test_add_func("/kernel_op/no_ops", test_no_ops);
 	g_test_add_func("/kernel_op/ops_of_some_steps", test_ops_of_some_steps);
+	g_test_add_func("/kernel_op/profiler_marks", test_profiler_marks);
 	g_test_add_func("/kernel_op/stream_overlap", test_stream_overlap);
 	g_test_add_func("/kernel_op/told", test_told);
 	g_test_add_func("/kernel_op/early", test_early);
