@@ -18,6 +18,16 @@ _IDLE_CALLS = 10000  # behind the last step that was profiled
 _calls = None
 
 
+def _profiler_module():
+    try:
+        from jax._src.lib import _profiler
+    except ImportError:  # as in 0.4
+        from jax._src.lib import xla_client
+
+        return xla_client.profiler
+    return _profiler
+
+
 class _Profiler:
     AFTER = 2  # the event of a call is there when the next call is told, and ends the step before
 
@@ -35,18 +45,18 @@ class _Profiler:
 
     def start(self):
         from jax._src import profiler
-        from jax._src.lib import _profiler
 
         # a second session would not fail, but record nothing
         if profiler._profile_state.profile_session is not None:
             raise RuntimeError("the job profiles itself")
         self._finish_calls()
-        options = _profiler.ProfileOptions()
+        module = _profiler_module()
+        options = module.ProfileOptions()
         options.python_tracer_level = 0
         options.host_tracer_level = 2
         options.enable_hlo_proto = False
         self.start_ns = time.time_ns()
-        self.session = _profiler.ProfilerSession(options)
+        self.session = module.ProfilerSession(options)
 
     def stop(self, path):
         self._finish_calls()
@@ -150,9 +160,24 @@ def _all_calls():
     return _calls
 
 
+class _AttributeState:
+    """The hook's place in JAX 0.4, as later ones have it."""
+
+    def __init__(self):
+        from jax._src.lib import jax_jit
+
+        self._state = jax_jit.global_state()
+
+    def get_global(self):
+        return self._state.post_hook
+
+    def set_global(self, hook):
+        self._state.post_hook = hook
+
+
 def install(module):
     """`module` is jax._src.api."""
-    state = module._post_hook_state
+    state = getattr(module, "_post_hook_state", None) or _AttributeState()
     before = state.get_global()
 
     def hook(function, args, kwargs, output):
@@ -167,8 +192,26 @@ def install(module):
     state.set_global(hook)
 
 
+class _ClientModule:
+    """Stands for jaxlib's xla_client, of which JAX 0.4 takes the profiler."""
+
+    def __init__(self, module, profiler):
+        self.__dict__["_module"] = module
+        self.__dict__["profiler"] = profiler
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._module, name, value)
+
+
 def install_profiler(module):
     """`module` is jax._src.profiler, by which the job may profile itself."""
-    module._profiler = profile_window.ProfilerModule(
-        module._profiler, lambda: _all_calls().window.give_way()
+    profiler = profile_window.ProfilerModule(
+        _profiler_module(), lambda: _all_calls().window.give_way()
     )
+    if hasattr(module, "_profiler"):
+        module._profiler = profiler
+    else:
+        module.xla_client = _ClientModule(module.xla_client, profiler)
