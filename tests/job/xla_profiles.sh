@@ -92,11 +92,13 @@ if has "$jax" jax; then
 	n_tried=1
 	check "$jax" jax_jobs.py jit 1 20
 	check "$jax" jax_jobs.py split 1 20
-	check "$jax" jax_jobs.py shard 1 20
-	check "$jax" jax_jobs.py pmap 1 20
+	jax_has() { "$jax" -c "import jax; assert $1" 2>/dev/null; }
+	jax_has 'hasattr(jax, "shard_map")' && check "$jax" jax_jobs.py shard 1 20
+	# before, pmap was no jit: nobody is told of its calls; and two processes do not always agree to the last bit
+	jax_has 'jax.__version_info__ >= (0, 8)' && check "$jax" jax_jobs.py pmap 1 20
+	jax_has 'jax.__version_info__ >= (0, 8)' && check "$jax" jax_jobs.py processes 2 20
 	check "$jax" jax_jobs.py profiled 1 22
 	grep -q '^profiles 1$' recorded.txt
-	check "$jax" jax_jobs.py processes 2 20
 
 	# steps that were asked for, and no more; without the probe, none
 	"$TACHO" record -q --steps 5:9 -o some.tacho -- "$jax" "$jobs/jax_jobs.py" jit 40 >/dev/null 2>&1
