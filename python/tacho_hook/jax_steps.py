@@ -5,8 +5,6 @@ step is a call of the function whose outputs come back as its inputs: of several
 most bytes that do so. The profile has each call by its name, which trace.ini tells (`step`).
 """
 
-import time
-
 from . import agent, profile_window
 
 _JUDGED_CALLS = 4  # of a function, in which its state is looked for
@@ -33,7 +31,7 @@ class _Profiler:
 
     def __init__(self):
         self.session = None
-        self.start_ns = 0  # just before it began
+        self.anchor_ns = 0
         self.output = None  # of the call before
 
     def _finish_calls(self):
@@ -51,12 +49,17 @@ class _Profiler:
             raise RuntimeError("the job profiles itself")
         self._finish_calls()
         module = _profiler_module()
+
+        def draw(name):
+            with module.TraceMe(name):
+                pass
+
         options = module.ProfileOptions()
         options.python_tracer_level = 0
         options.host_tracer_level = 2
         options.enable_hlo_proto = False
-        self.start_ns = time.time_ns()
         self.session = module.ProfilerSession(options)
+        self.anchor_ns = profile_window.draw_anchor(draw)
 
     def stop(self, path):
         self._finish_calls()
@@ -66,7 +69,7 @@ class _Profiler:
             return None
         with open(path, "wb") as file:
             file.write(profile)
-        return profile_window.start_facts(path, self.start_ns)
+        return profile_window.anchor_facts(path, self.anchor_ns)
 
     def begin_step(self, number):
         pass

@@ -33,19 +33,22 @@ class _Profiler:
     def __init__(self):
         self.session = None
         self.folder = None  # that the profiler writes into
-        self.start_ns = 0  # just before it took the time that all its times count from
+        self.anchor_ns = 0
         self.region = None
 
     def start(self):
         from tensorflow.python.profiler import profiler_v2
-        from tensorflow.python.profiler.internal import _pywrap_profiler
+        from tensorflow.python.profiler.internal import _pywrap_profiler, _pywrap_traceme
+
+        def draw(name):
+            _pywrap_traceme.TraceMe(name).Stop()
 
         if profiler_v2._profiler is not None:
             raise RuntimeError("the job profiles itself")
         self.folder = profile_window.signal_path(".tensorflow-%d" % os.getpid())
         session = _pywrap_profiler.ProfilerSession()
-        self.start_ns = time.time_ns()
         session.start(self.folder, dict(_OPTIONS))
+        self.anchor_ns = profile_window.draw_anchor(draw)
         self.session = session
 
     def stop(self, path):
@@ -59,7 +62,7 @@ class _Profiler:
                 if name.endswith(".xplane.pb"):
                     os.replace(os.path.join(folder, name), path)
         shutil.rmtree(self.folder, ignore_errors=True)
-        return profile_window.start_facts(path, self.start_ns)
+        return profile_window.anchor_facts(path, self.anchor_ns)
 
     def begin_step(self, number):
         from tensorflow.python.profiler.internal import _pywrap_traceme

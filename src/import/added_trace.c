@@ -11,6 +11,7 @@ void added_trace_free(gpointer data)
 	g_free(added->run);
 	g_free(added->host);
 	g_free(added->step);
+	g_free(added->anchor);
 	g_free(added);
 }
 
@@ -33,6 +34,8 @@ static void read_facts(struct added_trace *added)
 	added->step = g_key_file_get_string(facts, "trace", "step", NULL);
 	added->n_steps = MAX(g_key_file_get_int64(facts, "trace", "steps", NULL), 0);
 	added->base_ns = MAX(g_key_file_get_int64(facts, "trace", "base_ns", NULL), 0);
+	added->anchor = g_key_file_get_string(facts, "trace", "anchor", NULL);
+	added->anchor_ns = MAX(g_key_file_get_int64(facts, "trace", "anchor_ns", NULL), 0);
 	added->first_step = MAX(g_key_file_get_int64(facts, "trace", "first_step", NULL), 0);
 }
 

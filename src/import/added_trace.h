@@ -16,6 +16,8 @@ struct added_trace {
 	gint64 first_step; /* number of the first */
 	gint64 n_steps;	   /* how many; what is behind them is none, or not whole. 0: all */
 	gint64 base_ns;	   /* when its times count from; 0: as they are */
+	gchar *anchor; /* instead, the name of a slice, the last of which has its middle at anchor_ns; NULL: none */
+	gint64 anchor_ns;
 };
 
 void added_trace_free(gpointer added);

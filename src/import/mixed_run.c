@@ -592,6 +592,26 @@ static gboolean lay_in(struct laying *laying, struct timeline_join *join,
 	return TRUE;
 }
 
+/* What is to be added to the trace's times; 0 as well where it has no anchor. */
+static gint64 base_of(TachoTimeline *trace, const struct added_trace *added)
+{
+	const TachoSlices *slices = &trace->slices;
+	guint32 last = TACHO_NONE, name;
+	gint64 middle_ns;
+
+	if (!added->anchor || !added->anchor_ns)
+		return added->base_ns;
+	name = tacho_timeline_intern(trace, added->anchor, -1);
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->name[i] == name &&
+		    (last == TACHO_NONE || slices->start_ns[i] > slices->start_ns[last]))
+			last = i;
+	if (last == TACHO_NONE)
+		return 0;
+	middle_ns = clock_map_add(slices->start_ns[last], slices->duration_ns[last] / 2);
+	return clock_map_add(added->anchor_ns, -clock_map_add(trace->origin_unix_ns, middle_ns));
+}
+
 gboolean mixed_run_add(MixedRun *mixed, const struct added_trace *added, TachoTimeline *trace,
 		       struct mixed_counts *ret_counts, GError **error)
 {
@@ -604,7 +624,7 @@ gboolean mixed_run_add(MixedRun *mixed, const struct added_trace *added, TachoTi
 				 .readers = readers };
 
 	added_steps_mark(trace, added);
-	trace->origin_unix_ns = clock_map_add(trace->origin_unix_ns, added->base_ns);
+	trace->origin_unix_ns = clock_map_add(trace->origin_unix_ns, base_of(trace, added));
 	memset(readers, 0xff, (trace->processes->len + 1) * sizeof(*readers)); /* TACHO_NONE */
 	return timeline_join_begin(&join, mixed->run, trace, error) &&
 	       lay_in(&laying, &join, ret_counts, error);

@@ -329,11 +329,13 @@ static void test_handle(void)
 	scene_release(&scene);
 }
 
-/* Times that count from a moment which trace.ini tells, of either clock. */
+/* Times that count from a moment which trace.ini tells, of either clock, or that follows from the middle of a slice. */
 static void test_base(void)
 {
 	static const gchar *const bases[] = { "pid=33\nbase_ns=1700000000005000000\n",
-					      "pid=33\nbase_ns=1000005000000\n" };
+					      "pid=33\nbase_ns=1000005000000\n",
+					      "pid=33\nanchor=based\nanchor_ns="
+					      "1700000000016500000\n" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(bases); i++) {
 		g_autoptr(TachoTimeline) timeline = NULL;
