@@ -16,7 +16,7 @@ check()
 {
 	local run=$3.tacho
 	"$1" "$jobs/$2" "$3" 40 2>plain.err | grep -E '^(loss|profiles)' | sort >plain.txt
-	"$TACHO" record -q -o "$run" -- "$1" "$jobs/$2" "$3" 40 2>recorded.err |
+	"$TACHO" record -q --force -o "$run" -- "$1" "$jobs/$2" "$3" 40 2>recorded.err |
 		grep -E '^(loss|profiles)' | sort >recorded.txt
 	cmp plain.txt recorded.txt || { echo "$2 $3: other results"; tail -20 recorded.err; exit 1; }
 	"$TACHO" info "$run" --json >info.json
