@@ -215,11 +215,10 @@ static gboolean has_handler(const RemoteThread *thread)
 
 RemotePlace remote_thread_place(const RemoteThread *thread)
 {
-	guint64 code = remote_registers_code(&thread->before);
+	TargetCode code = target_code_at(thread->target, remote_registers_code(&thread->before));
 
 	/* the loader reads files with its locks held, also where the file's system has it wait */
-	if (target_is_in_loader(thread->target, code) ||
-	    (!thread->is_waiting && target_is_in_libc(thread->target, code)))
+	if (code == TARGET_CODE_LOADER || (code == TARGET_CODE_LIBC && !thread->is_waiting))
 		return REMOTE_WITHIN;
 	return has_handler(thread) ? REMOTE_DOUBT : REMOTE_APART;
 }

@@ -275,29 +275,32 @@ guint64 target_mapping_end(const Target *target, guint64 address)
 	return find_mapping(target, is_around, &address, &mapping) ? mapping.end : 0;
 }
 
-static gboolean is_libc_around(const Target *target, const Mapping *mapping, gpointer address)
+struct code_search {
+	guint64 address;
+	TargetCode code;
+};
+
+static gboolean is_code_around(const Target *target, const Mapping *mapping,
+			       gpointer search_pointer)
 {
-	return is_around(target, mapping, address) &&
-	       is_library(target, mapping, (gpointer) "libc.so.6");
+	struct code_search *search = search_pointer;
+
+	if (!is_around(target, mapping, &search->address))
+		return FALSE;
+	if (strstr(mapping->path, "/ld-"))
+		search->code = TARGET_CODE_LOADER;
+	else if (is_library(target, mapping, (gpointer) "libc.so.6"))
+		search->code = TARGET_CODE_LIBC;
+	return TRUE;
 }
 
-static gboolean is_loader_around(const Target *target, const Mapping *mapping, gpointer address)
+TargetCode target_code_at(const Target *target, guint64 address)
 {
-	return is_around(target, mapping, address) && strstr(mapping->path, "/ld-") != NULL;
-}
-
-gboolean target_is_in_libc(const Target *target, guint64 address)
-{
+	struct code_search search = { .address = address, .code = TARGET_CODE_OTHER };
 	Mapping mapping;
 
-	return find_mapping(target, is_libc_around, &address, &mapping);
-}
-
-gboolean target_is_in_loader(const Target *target, guint64 address)
-{
-	Mapping mapping;
-
-	return find_mapping(target, is_loader_around, &address, &mapping);
+	find_mapping(target, is_code_around, &search, &mapping);
+	return search.code;
 }
 
 guint target_count_threads(const Target *target)

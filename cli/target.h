@@ -45,9 +45,10 @@ guint64 target_find_room(const Target *target, guint64 magic);
 /* How many threads it has. */
 guint target_count_threads(const Target *target);
 
-/* Whether the code at the address is libc's, or the loader's. */
-gboolean target_is_in_libc(const Target *target, guint64 address);
-gboolean target_is_in_loader(const Target *target, guint64 address);
+/* Whose the code at the address is. */
+typedef enum { TARGET_CODE_OTHER, TARGET_CODE_LIBC, TARGET_CODE_LOADER } TargetCode;
+
+TargetCode target_code_at(const Target *target, guint64 address);
 /* Where the mapping that `address` is in ends; 0: it is in none. */
 guint64 target_mapping_end(const Target *target, guint64 address);
 
