@@ -47,35 +47,40 @@ static void move_string(struct tensorflow_string *to, struct tensorflow_string *
 	from->within[0] = '\0';
 }
 
-static void begin(struct tensorflow_event *event, int64_t id)
+/* A place near that of `id` which has `held`, taken by us; NULL: there is none. */
+static struct begun *take(int64_t id, int64_t held)
 {
 	for (uint32_t i = 0; i < N_TRIED; i++) {
 		struct begun *place = place_at(id, i);
 
-		if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) == FREE &&
-		    change(place, FREE, TAKEN)) {
-			move_string(&place->name, &event->name);
-			place->start_time = event->start_time;
-			set_id(place, id);
-			return;
-		}
+		if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) == held &&
+		    change(place, held, TAKEN))
+			return place;
 	}
+	return NULL;
+}
+
+static void begin(struct tensorflow_event *event, int64_t id)
+{
+	struct begun *place = take(id, FREE);
+
+	if (!place)
+		return;
+	move_string(&place->name, &event->name);
+	place->start_time = event->start_time;
+	set_id(place, id);
 }
 
 static bool end(struct tensorflow_event *event, int64_t id)
 {
-	for (uint32_t i = 0; i < N_TRIED; i++) {
-		struct begun *place = place_at(id, i);
+	struct begun *place = take(id, id);
 
-		if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) == id &&
-		    change(place, id, TAKEN)) {
-			move_string(&event->name, &place->name);
-			event->start_time = place->start_time;
-			set_id(place, FREE);
-			return true;
-		}
-	}
-	return false;
+	if (!place)
+		return false;
+	move_string(&event->name, &place->name);
+	event->start_time = place->start_time;
+	set_id(place, FREE);
+	return true;
 }
 
 bool profiler_event_pass(struct tensorflow_event *event)
