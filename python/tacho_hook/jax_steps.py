@@ -58,8 +58,9 @@ class _Profiler:
         options.python_tracer_level = 0
         options.host_tracer_level = 2
         options.enable_hlo_proto = False
-        self.session = module.ProfilerSession(options)
+        session = module.ProfilerSession(options)
         self.anchor_ns = profile_window.draw_anchor(draw)
+        self.session = session
 
     def stop(self, path):
         self._finish_calls()
@@ -195,20 +196,6 @@ def install(module):
     state.set_global(hook)
 
 
-class _ClientModule:
-    """Stands for jaxlib's xla_client, of which JAX 0.4 takes the profiler."""
-
-    def __init__(self, module, profiler):
-        self.__dict__["_module"] = module
-        self.__dict__["profiler"] = profiler
-
-    def __getattr__(self, name):
-        return getattr(self._module, name)
-
-    def __setattr__(self, name, value):
-        setattr(self._module, name, value)
-
-
 def install_profiler(module):
     """`module` is jax._src.profiler, by which the job may profile itself."""
     profiler = profile_window.ProfilerModule(
@@ -217,4 +204,4 @@ def install_profiler(module):
     if hasattr(module, "_profiler"):
         module._profiler = profiler
     else:
-        module.xla_client = _ClientModule(module.xla_client, profiler)
+        module.xla_client = profile_window.ModuleInPlace(module.xla_client, profiler=profiler)

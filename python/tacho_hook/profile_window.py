@@ -207,18 +207,27 @@ class Window:
                 pass
 
 
-class ProfilerModule:
+class ModuleInPlace:
+    """Stands for a module, but for the attributes that it is given."""
+
+    def __init__(self, module, **own):
+        self.__dict__.update(_module=module, **own)
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._module, name, value)
+
+
+class ProfilerModule(ModuleInPlace):
     """Stands for a module that makes profiling sessions, and tells before the job has one made. Attributes
     are looked up without a frame of this file in the job's tracebacks."""
 
     def __init__(self, module, tell):
-        self.__dict__["_module"] = module
-        self.__dict__["_tell"] = tell
+        super().__init__(module, _tell=tell)
 
     def __getattr__(self, name):
         if name == "ProfilerSession":
             self._tell()
         return getattr(self._module, name)
-
-    def __setattr__(self, name, value):
-        setattr(self._module, name, value)
